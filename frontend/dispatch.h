@@ -1,0 +1,54 @@
+#pragma once
+// Every op of the public API goes through here: `x + y` is dispatch(add, {x, y, 1}). Outside compiled calls the op runs at once
+// (eager.h); inside one it goes to the thread's follower (follow/), which compares it with the recorded step or records it.
+
+#include <initializer_list>
+#include <source_location>
+#include <span>
+
+#include "frontend/tensor_impl.h"
+#include "ir/op.h"
+#include "tailor/tensor.h"
+
+namespace tailor {
+
+using Operand = ir::OperandOf<TensorImpl*>;
+
+struct OpCall {
+  const ir::OpDef& op;
+  std::span<const Operand> operands;
+  std::span<const ir::AttrRef> attrs;
+  bool inplace = false;  // operand 0 is overwritten; the result is operand 0
+  std::source_location where{};
+};
+
+/// One output.
+Tensor dispatch(const OpCall& call);
+/// All outputs.
+std::vector<Tensor> dispatch_many(const OpCall& call);
+
+inline Tensor dispatch(const ir::OpDef& op, std::initializer_list<Operand> operands, std::initializer_list<ir::AttrRef> attrs, std::source_location where) {
+  return dispatch(OpCall{op, {operands.begin(), operands.size()}, {attrs.begin(), attrs.size()}, false, where});
+}
+
+/// Runs an op now, whatever mode the thread is in (eager.cpp).
+Tensor run_eager(const OpCall& call);
+std::vector<Tensor> run_eager_many(const OpCall& call);
+
+/// What a compiled call under way does with the ops of its thread.
+class OpInterceptor {
+ public:
+  virtual ~OpInterceptor() = default;
+  virtual Tensor op(const OpCall& call) = 0;
+  virtual std::vector<Tensor> op_many(const OpCall& call) = 0;
+  /// Host code is about to read (or, `write`, get a mutable pointer to) the data of `tensor`.
+  virtual void host_access(TensorImpl& tensor, bool write, std::source_location where) = 0;
+};
+/// The interceptor of this thread; null outside compiled calls.
+OpInterceptor*& current_interceptor();
+
+/// Before any host access to a tensor's memory (item, data_ptr, printing, copying to the host): ends a segment, waits for pending
+/// writes, computes lazy values. After it `impl.storage` is valid and up to date.
+void prepare_host_access(TensorImpl& impl, bool write, std::source_location where = std::source_location::current());
+
+}  // namespace tailor

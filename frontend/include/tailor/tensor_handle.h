@@ -1,0 +1,24 @@
+#pragma once
+// The part of Tensor that everything else stands on: one owning pointer to a TensorImpl, with the count inline.
+
+#include "runtime/intrusive.h"
+
+namespace tailor {
+
+struct TensorImpl;
+/// What the inline code may see of a TensorImpl (its base class).
+struct TensorHead : RefCounted {
+  enum Flag : uint32_t {
+    kRegistered = 1,  // a module's parameter or buffer: assigning over a handle to it bumps the global epoch
+    kLazy = 2,        // a value of a compiled call under way that has not been computed
+  };
+  std::atomic<uint32_t> flags{0};
+};
+void destroy(TensorHead* head) noexcept;
+
+namespace detail {
+/// A handle to a registered parameter was assigned over, moved from or swapped.
+void registered_handle_changed() noexcept;
+}  // namespace detail
+
+}  // namespace tailor

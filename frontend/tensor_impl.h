@@ -1,0 +1,41 @@
+#pragma once
+// What a Tensor points to.
+
+#include <memory>
+
+#include "ir/spec.h"
+#include "runtime/storage.h"
+#include "tailor/tensor_handle.h"
+
+namespace tailor {
+
+class Invocation;
+
+/// The seam where autograd attaches.
+struct AutogradMeta {
+  virtual ~AutogradMeta() = default;
+};
+
+struct TensorImpl final : TensorHead {
+  uint64_t id;                    // issued monotonically; a new one whenever the description changes
+  ir::TensorSpec spec;
+  IntrusivePtr<Storage> storage;  // null while lazy
+  int64_t offset = 0;             // elements from the start of the storage
+  Invocation* invocation = nullptr;  // lazy: whose value it is
+  int slot = -1;                     // lazy: which one
+  std::unique_ptr<AutogradMeta> autograd;
+
+  TensorImpl();
+  bool is_lazy() const { return flags.load(std::memory_order_acquire) & kLazy; }
+  std::byte* data() const { return static_cast<std::byte*>(storage->data()) + offset * element_size(spec.dtype); }
+  /// Call after changing `spec` in place.
+  void description_changed();
+  static uint64_t next_id();
+};
+
+/// A new tensor with memory of its own for `spec` (dense; strides as in `spec`), not initialised.
+IntrusivePtr<TensorHead> make_tensor(const ir::TensorSpec& spec);
+/// A tensor over existing memory.
+IntrusivePtr<TensorHead> make_tensor(const ir::TensorSpec& spec, IntrusivePtr<Storage> storage, int64_t offset);
+
+}  // namespace tailor

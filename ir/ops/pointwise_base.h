@@ -1,0 +1,58 @@
+#pragma once
+// How a pointwise op is written down. One struct an op; the families (unary.h, binary.h, activation.h ...) list them:
+//
+//   struct Sigmoid : Pointwise<"sigmoid", 1, DTypeRule::Float> {
+//     template <ScalarAlgebra A> static typename A::Value eval(A& a, typename A::Value x) {
+//       return a.div(a.lit(1), a.add(a.lit(1), math::exp(a, a.neg(x))));
+//     }
+//     static constexpr Domain domain{-20, 20};
+//   };
+//   using ActivationOps = OpList<Sigmoid, ...>;
+//
+// `eval` takes one Value per operand (a Mask for operand 0 when `first_is_mask`; Masks for all under DTypeRule::Logical) and
+// returns a Value, or a Mask where the result is bool. Operands arrive converted to the compute dtype. Under
+// DTypeRule::Promote the formula must serve every dtype in `dtypes`: branch on `a.type()` (plain `if constexpr` is not
+// possible in the LLVM algebra; use `if (is_floating_point(a.type()))`, both branches must compile for all).
+//
+// Scalars with a meaning of their own (slope, alpha, bounds, eps) are operands as well, so that a value that changes
+// between calls becomes a kernel argument. No formula treats a value specially outside its definition.
+
+#include <algorithm>
+#include <string_view>
+
+#include "ir/algebra.h"
+#include "ir/op.h"
+
+namespace tailor::ir {
+
+template <size_t N>
+struct FixedString {
+  char text[N];
+  consteval FixedString(const char (&s)[N]) { std::copy_n(s, N, text); }
+  constexpr operator std::string_view() const { return {text, N - 1}; }
+};
+
+template <FixedString Name, int Arity, DTypeRule Rule, DtypeSet Types = kAllDtypes>
+struct Pointwise {
+  static constexpr std::string_view name = Name;
+  static constexpr int arity = Arity;
+  static constexpr DTypeRule rule = Rule;
+  static constexpr DtypeSet dtypes = Types;
+  static constexpr bool first_is_mask = false;
+  static constexpr bool can_fail = false;
+  static constexpr Domain domain{};
+};
+
+template <class... Ops>
+struct OpList {
+  template <class F> static void for_each(F&& f) { (f.template operator()<Ops>(), ...); }
+};
+
+/// The registered definition of a pointwise op type.
+template <class Op>
+const OpDef& op_def() {
+  static const OpDef& def = *find_op(Op::name);
+  return def;
+}
+
+}  // namespace tailor::ir

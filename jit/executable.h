@@ -1,0 +1,51 @@
+#pragma once
+// The compiled form of one segment: a memory plan and a straight list of launches.
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace tailor::jit {
+
+enum class Backend : uint8_t { Eager, Interpreter, Llvm };
+
+struct CompileOptions {
+  Backend backend = Backend::Llvm;
+  bool fast_math = false;
+};
+
+/// Where an output's memory comes from.
+struct OutputPlan {
+  enum class Kind : uint8_t { Fresh, AliasInput, AliasOutput } kind = Kind::Fresh;
+  int index = -1;      // which input or output
+  int64_t offset = 0;  // elements from that one's first element
+  ir::TensorSpec spec;
+};
+
+/// Milliseconds of each phase of compiling, and what came out.
+struct CompileReport {
+  double passes_ms = 0, lower_ms = 0, llvm_ms = 0, link_ms = 0;
+  int ops = 0, kernels = 0;
+  int64_t code_bytes = 0, arena_bytes = 0;
+};
+
+class Executable {
+ public:
+  virtual ~Executable() = default;
+  /// Thread-safe. `inputs`: first element of each placeholder, in order. `scalars`: bits of each Scalar node's value in the
+  /// kind it was recorded with. `outputs`: first element of each output whose plan is Fresh, in order; others are ignored.
+  /// Throws Error for an error that depends on data.
+  virtual void run(std::span<void* const> inputs, std::span<const int64_t> scalars, std::span<void* const> outputs) const = 0;
+  virtual std::span<const OutputPlan> outputs() const = 0;
+  virtual const CompileReport& report() const = 0;
+  /// `what`: graph (after passes), loops, llvm, asm.
+  virtual std::string dump(std::string_view what) const = 0;
+};
+
+/// Compiles a graph. Throws InternalError when it cannot; the caller falls back to running op by op.
+std::shared_ptr<const Executable> compile(const ir::Graph& graph, const CompileOptions& options);
+
+}  // namespace tailor::jit

@@ -1,0 +1,53 @@
+#pragma once
+// Shared ownership by a count inside the object: one pointer wide, one allocation.
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+namespace tailor {
+
+/// Derive publicly. The object starts with no owner.
+class RefCounted {
+ public:
+  RefCounted() = default;
+  RefCounted(const RefCounted&) = delete;
+  RefCounted& operator=(const RefCounted&) = delete;
+  void retain() const noexcept { refs_.fetch_add(1, std::memory_order_relaxed); }
+  /// True when the last owner let go; the caller then destroys.
+  bool release() const noexcept { return refs_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+  uint32_t use_count() const noexcept { return refs_.load(std::memory_order_relaxed); }
+
+ protected:
+  ~RefCounted() = default;
+
+ private:
+  mutable std::atomic<uint32_t> refs_{0};
+};
+
+/// `T` derives from RefCounted; `destroy(T*)` is found by argument-dependent lookup when the last owner lets go, so that T may
+/// be incomplete where the pointer is only copied.
+template <class T>
+class IntrusivePtr {
+ public:
+  constexpr IntrusivePtr() = default;
+  constexpr IntrusivePtr(std::nullptr_t) {}
+  explicit IntrusivePtr(T* p) noexcept : p_(p) { if (p_) p_->retain(); }
+  IntrusivePtr(const IntrusivePtr& o) noexcept : IntrusivePtr(o.p_) {}
+  IntrusivePtr(IntrusivePtr&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
+  IntrusivePtr& operator=(IntrusivePtr o) noexcept { std::swap(p_, o.p_); return *this; }
+  ~IntrusivePtr() { reset(); }
+  void reset() noexcept {
+    if (T* p = std::exchange(p_, nullptr); p && p->release()) destroy(p);
+  }
+  T* get() const noexcept { return p_; }
+  T* operator->() const noexcept { return p_; }
+  T& operator*() const noexcept { return *p_; }
+  explicit operator bool() const noexcept { return p_ != nullptr; }
+  friend bool operator==(const IntrusivePtr&, const IntrusivePtr&) = default;
+
+ private:
+  T* p_ = nullptr;
+};
+
+}  // namespace tailor
