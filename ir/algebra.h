@@ -31,6 +31,12 @@
 //                                                            (sign fill; 0 for unsigned)
 //   wide() -> the float64 algebra of the same number of lanes;  to_wide(Value) -> its Value;  from_wide(its Value) -> Value
 //                                                            float only (identity in the float64 algebra)
+//
+// An algebra may also have
+//   rare(Mask, V usual, F f) -> V   select(mask, f(), usual), skipping f where no lane wants it; formulas reach it through
+//                                   math::rare, which selects where the algebra has none
+//
+// The operations marked "float only" exist in an integer algebra as well, without a meaning, so that every formula compiles.
 // A formula may branch on `a.type()` with plain `if`: static algebras fold it.
 
 #include <concepts>
