@@ -4,7 +4,7 @@
 add_library(tailor_options INTERFACE)
 target_compile_options(tailor_options INTERFACE
   -Wall -Wextra -Werror -ffp-contract=off -fno-math-errno -fno-trapping-math -ftls-model=initial-exec
-  $<$<CXX_COMPILER_ID:GNU>:-Wno-psabi>
+  "$<$<CXX_COMPILER_ID:GNU>:-Wno-psabi;-Wno-init-list-lifetime>"
   $<$<CXX_COMPILER_ID:Clang>:-Wno-unused-lambda-capture -Wno-psabi>)
 if(TAILOR_SANITIZE)
   target_compile_options(tailor_options INTERFACE -fsanitize=${TAILOR_SANITIZE} -fno-omit-frame-pointer -g1)
