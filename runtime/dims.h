@@ -18,7 +18,7 @@ class IntArrayRef {
  public:
   constexpr IntArrayRef() = default;
   constexpr IntArrayRef(const int64_t* data, size_t size) : data_(data), size_(size) {}
-  constexpr IntArrayRef(std::initializer_list<int64_t> list) : data_(list.begin()), size_(list.size()) {}
+  constexpr IntArrayRef(std::initializer_list<int64_t> list) : data_(std::data(list)), size_(list.size()) {}
   IntArrayRef(const std::vector<int64_t>& v) : data_(v.data()), size_(v.size()) {}
   constexpr IntArrayRef(std::span<const int64_t> v) : data_(v.data()), size_(v.size()) {}
   constexpr IntArrayRef(const int64_t& one) : data_(&one), size_(1) {}
