@@ -13,7 +13,8 @@ struct Registry {
   std::deque<OpDef> ops;  // stable addresses
   std::vector<const OpDef*> list;
   std::unordered_map<std::string_view, const OpDef*> by_name;
-  std::shared_mutex mutex;  // tests register ops at run time
+  std::shared_mutex mutex;            // tests register ops at run time
+  Registry() { list.reserve(4096); }  // spans handed out stay valid
 };
 
 Registry& registry() {
