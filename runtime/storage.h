@@ -1,6 +1,7 @@
 #pragma once
 // A block of memory that tensors share.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -38,6 +39,7 @@ class Storage final : public RefCounted {
   Device device_;
   std::atomic<uint64_t> version_{0};
   std::atomic<bool> exposed_{false};
+  enum class Owner : uint8_t { Allocator, Foreign } owner_ = Owner::Allocator;
   std::function<void(void*)> deleter_;
 };
 void destroy(Storage* storage) noexcept;
