@@ -56,6 +56,7 @@ static void* map(size_t size) {
 // More than the machine has: refused here, because a system that overcommits would grant it and kill the process later.
 static bool absurd(size_t bytes) {
   struct sysinfo info {};
+  if (bytes < (size_t{1} << 32)) return false;
   if (bytes > (size_t{1} << 47)) return true;
   if (sysinfo(&info) != 0) return false;
   return bytes / info.mem_unit > info.totalram + info.totalswap;
