@@ -27,13 +27,15 @@ struct AttrRef {
 
   constexpr AttrRef() = default;
   constexpr AttrRef(std::nullopt_t) {}
-  template <std::integral T> constexpr AttrRef(T v) : kind(std::same_as<T, bool> ? Kind::Bool : Kind::Int), word(static_cast<int64_t>(v)) {}
+  template <std::integral T>
+  constexpr AttrRef(T v) : kind(std::same_as<T, bool> ? Kind::Bool : Kind::Int), word(static_cast<int64_t>(v)) {}
   constexpr AttrRef(double v) : kind(Kind::Double), word(std::bit_cast<int64_t>(v)) {}
   constexpr AttrRef(ScalarType v) : kind(Kind::Dtype), word(static_cast<int64_t>(v)) {}
   AttrRef(IntArrayRef v) : kind(Kind::Ints), word(reinterpret_cast<int64_t>(v.data())), count(v.size()) {}
   AttrRef(const Dims& v) : AttrRef(IntArrayRef(v)) {}
   AttrRef(const std::vector<int64_t>& v) : AttrRef(IntArrayRef(v)) {}
-  template <class T> AttrRef(const std::optional<T>& v) : AttrRef(v ? AttrRef(*v) : AttrRef()) {}
+  template <class T>
+  AttrRef(const std::optional<T>& v) : AttrRef(v ? AttrRef(*v) : AttrRef()) {}
 
   bool is_none() const { return kind == Kind::None; }
   int64_t as_int() const { return expect(Kind::Int), word; }
@@ -126,6 +128,7 @@ enum class DTypeRule : uint8_t {
   FloatCompare,  // compute in the promoted type (integers are legal), result bool: isnan, isinf ...
   Integral,      // integers and bool only; error for floats
   Logical,       // each operand to bool (nonzero), result bool
+  Cast,          // compute in the type of operand 0; the result dtype is attribute 0
 };
 
 /// The interval on which an op is tested and differentiated.
@@ -136,17 +139,21 @@ struct Domain {
 /// Which dtypes an op takes, as a bit set over ScalarType.
 using DtypeSet = uint16_t;
 constexpr DtypeSet dtype_bit(ScalarType t) { return static_cast<DtypeSet>(1u << static_cast<int>(t)); }
-inline constexpr DtypeSet kAllDtypes = (1u << kScalarTypeCount) - 1, kFloatDtypes = dtype_bit(kFloat32) | dtype_bit(kFloat64) | dtype_bit(kFloat16) | dtype_bit(kBFloat16);
+inline constexpr DtypeSet kAllDtypes = (1u << kScalarTypeCount) - 1,
+                          kFloatDtypes = dtype_bit(kFloat32) | dtype_bit(kFloat64) | dtype_bit(kFloat16) | dtype_bit(kBFloat16);
 inline constexpr DtypeSet kNoBool = kAllDtypes & static_cast<DtypeSet>(~dtype_bit(kBool));
 inline constexpr DtypeSet kIntDtypes = kNoBool & static_cast<DtypeSet>(~kFloatDtypes);
 
 /// What the backends need to know of a pointwise op besides its formula (which they find by type, see ir/ops/pointwise.h).
 struct PointwiseTraits {
   int arity = 1;
+  int min_arity = 1;         // operands past these may be left out, from the end: add(self, other) and add(self, other, alpha)
+  uint8_t promotes = 0xff;   // operands that take part in type promotion, a bit each; the others only take the compute type
+  bool bool_as_int = false;  // bool promotes to int64
   DTypeRule rule = DTypeRule::Promote;
-  bool first_is_mask = false;  // where, masked_fill: operand 0 is a condition, outside of the promotion
+  bool first_is_mask = false;    // where, masked_fill: operand 0 is a condition, outside of the promotion
   DtypeSet dtypes = kAllDtypes;  // compute dtypes that are legal
-  bool can_fail = false;       // integer division: raises on data
+  bool can_fail = false;         // integer division: raises on data
 };
 
 /// A view: sizes, strides and the distance of its first element from the input's first, in elements.

@@ -8,8 +8,8 @@ int Compose::cast(int x, ScalarType type) { return spec(x).dtype == type ? x : c
 
 int Compose::reshape(int x, Dims sizes) { return spec(x).sizes == sizes ? x : call("reshape", {x}, {sizes}); }
 
-int Compose::add(Value a, Value b) { return call("add", {a, b, Value(tailor::Scalar(1))}); }
-int Compose::sub(Value a, Value b) { return call("sub", {a, b, Value(tailor::Scalar(1))}); }
+int Compose::add(Value a, Value b) { return call("add", {a, b}); }
+int Compose::sub(Value a, Value b) { return call("sub", {a, b}); }
 int Compose::div(Value a, Value b) { return call("div", {a, b}); }
 int Compose::clamp_min(int x, double low) { return call("clamp_min", {x, lit(low)}); }
 int Compose::clamp_max(int x, double high) { return call("clamp_max", {x, lit(high)}); }

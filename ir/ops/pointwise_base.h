@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "ir/algebra.h"
 #include "ir/op.h"
@@ -36,6 +37,9 @@ template <FixedString Name, int Arity, DTypeRule Rule, DtypeSet Types = kAllDtyp
 struct Pointwise {
   static constexpr std::string_view name = Name;
   static constexpr int arity = Arity;
+  static constexpr int min_arity = Arity;    // less where `eval` has overloads that leave out operands at the end
+  static constexpr uint8_t promotes = 0xff;  // see PointwiseTraits
+  static constexpr bool bool_as_int = false;
   static constexpr DTypeRule rule = Rule;
   static constexpr DtypeSet dtypes = Types;
   static constexpr bool first_is_mask = false;
@@ -45,8 +49,55 @@ struct Pointwise {
 
 template <class... Ops>
 struct OpList {
-  template <class F> static void for_each(F&& f) { (f.template operator()<Ops>(), ...); }
+  template <class F>
+  static void for_each(F&& f) {
+    (f.template operator()<Ops>(), ...);
+  }
 };
+
+template <class... Lists>
+struct JoinLists;
+template <class... A>
+struct JoinLists<OpList<A...>> {
+  using type = OpList<A...>;
+};
+template <class... A, class... B, class... Rest>
+struct JoinLists<OpList<A...>, OpList<B...>, Rest...> : JoinLists<OpList<A..., B...>, Rest...> {};
+/// One list of several.
+template <class... Lists>
+using Join = typename JoinLists<Lists...>::type;
+
+/// Whether the formula takes operand `index` as a truth value (a Mask: the operand is not zero).
+template <class Op>
+constexpr bool takes_mask(int index) {
+  return Op::rule == DTypeRule::Logical || (Op::first_is_mask && index == 0);
+}
+
+namespace detail {
+template <class Op, int Count, class A, class ValueAt, class MaskAt>
+constexpr auto call_formula(A& a, ValueAt& value_at, MaskAt& mask_at) {
+  return [&]<size_t... I>(std::index_sequence<I...>) {
+    const auto operand = [&]<int Index>() {
+      if constexpr (takes_mask<Op>(Index))
+        return mask_at(Index);
+      else
+        return value_at(Index);
+    };
+    return Op::eval(a, operand.template operator()<static_cast<int>(I)>()...);
+  }
+  (std::make_index_sequence<static_cast<size_t>(Count)>());
+}
+}  // namespace detail
+
+/// Evaluates the formula of `Op` on its first `count` operands (min_arity to arity; operands left out come last).
+/// `value_at(i)` gives operand i in the compute type, `mask_at(i)` as a truth value.
+template <class Op, class A, class ValueAt, class MaskAt>
+constexpr auto call_formula(A& a, int count, ValueAt value_at, MaskAt mask_at) {
+  if constexpr (Op::min_arity < Op::arity) {
+    if (count < Op::arity) return detail::call_formula<Op, Op::min_arity>(a, value_at, mask_at);
+  }
+  return detail::call_formula<Op, Op::arity>(a, value_at, mask_at);
+}
 
 /// The registered definition of a pointwise op type.
 template <class Op>
