@@ -33,8 +33,9 @@ auto with_source(const SourceLocation& source, F&& f) {
 }
 }  // namespace
 
-ValueId GraphBuilder::placeholder(const TensorSpec& spec, std::string name) {
+ValueId GraphBuilder::placeholder(const TensorSpec& spec, std::string name, int alias_group) {
   Node node;
+  node.alias_group = alias_group;
   node.kind = NodeKind::Placeholder;
   node.name = std::move(name);
   node.source = source_;

@@ -41,14 +41,15 @@ struct ConstantData {
 
 struct Node {
   NodeKind kind = NodeKind::CallOp;
-  const OpDef* op = nullptr;        // CallOp
-  std::vector<Value> operands;      // CallOp; tensors are ValueIds; scalars are literals. A lifted scalar is a ValueId of a Scalar node.
-  std::vector<Attr> attrs;          // CallOp
-  bool inplace = false;             // CallOp: operand 0 is overwritten with the result
+  const OpDef* op = nullptr;    // CallOp
+  std::vector<Value> operands;  // CallOp; tensors are ValueIds; scalars are literals. A lifted scalar is a ValueId of a Scalar node.
+  std::vector<Attr> attrs;      // CallOp
+  bool inplace = false;         // CallOp: operand 0 is overwritten with the result
   std::vector<ValueId> outputs;
-  std::string name;                 // Placeholder, Scalar: the path of what it stands for: args[0].weights["w"]
+  std::string name;      // Placeholder, Scalar: the path of what it stands for: args[0].weights["w"]
+  int alias_group = -1;  // Placeholder: those of one group may overlap in memory; -1: overlaps with no other
   std::shared_ptr<const ConstantData> constant;
-  tailor::Scalar scalar;            // Scalar: the value seen when recorded (its kind is fixed, its value is not)
+  tailor::Scalar scalar;  // Scalar: the value seen when recorded (its kind is fixed, its value is not)
   SourceLocation source;
 };
 
@@ -72,7 +73,8 @@ struct Graph {
 class GraphBuilder final : public Builder {
  public:
   explicit GraphBuilder(std::string name = "graph") { graph_.name = std::move(name); }
-  ValueId placeholder(const TensorSpec& spec, std::string name);
+  /// Placeholders of one `alias_group` may overlap in memory; -1 promises that it overlaps with no other.
+  ValueId placeholder(const TensorSpec& spec, std::string name, int alias_group = -1);
   ValueId scalar(tailor::Scalar seen, std::string name);
   ValueId constant(const TensorSpec& spec, std::shared_ptr<const ConstantData> data);
   std::vector<int> call_many(const OpDef& op, std::span<const Value> operands, std::span<const AttrRef> attrs) override;
@@ -92,7 +94,8 @@ class GraphBuilder final : public Builder {
 std::string print(const Graph& graph);
 Graph parse_graph(std::string_view text);
 
-/// Checks every invariant above (operands defined before use, specs as inferred, arities, attribute kinds); throws InternalError naming the node.
+/// Checks every invariant above (operands defined before use, specs as inferred, arities, attribute kinds); throws InternalError naming the
+/// node.
 void verify(const Graph& graph);
 
 /// A hash of everything that determines generated code (names and source lines excluded).

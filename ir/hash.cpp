@@ -58,6 +58,7 @@ uint64_t content_hash(const Graph& graph) {
     h.word(static_cast<uint64_t>(node.kind));
     if (node.op) h.bytes(node.op->name.data(), node.op->name.size());
     h.word(node.inplace);
+    h.word(static_cast<uint64_t>(node.alias_group));
     h.word(node.operands.size());
     for (const Value& v : node.operands) {
       h.word(static_cast<uint64_t>(v.kind));

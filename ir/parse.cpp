@@ -236,6 +236,12 @@ class Parser {
     if (accept_word("placeholder")) {
       node.kind = NodeKind::Placeholder;
       node.name = quoted();
+      if (accept_word("alias")) {
+        const size_t at = at_;
+        const int64_t group = integer();
+        if (group < 0 || group > std::numeric_limits<int>::max()) fail_at(at, "alias group out of range");
+        node.alias_group = static_cast<int>(group);
+      }
     } else if (accept_word("scalar")) {
       node.kind = NodeKind::Scalar;
       node.name = quoted();

@@ -1,7 +1,7 @@
 // The text form:
 //
 //   graph "name" {
-//     %0: f32[2, 3] = placeholder "args[0]"
+//     %0: f32[2, 3] = placeholder "args[0]"                    ("alias 1" follows where it may overlap with others)
 //     %1: f64[] = scalar "s0" 0.5                              # model.cpp:12
 //     %2: f32[3] = constant [1.0, 2.0, 3.0]                    (hex "..." when large)
 //     %3: f32[2, 3] = add(%0, %1, alpha=1)                     # model.cpp:13
@@ -160,6 +160,7 @@ std::string print(const Graph& graph) {
       case NodeKind::Placeholder:
         line += "placeholder ";
         print_quoted(line, node.name);
+        if (node.alias_group >= 0) line += " alias " + std::to_string(node.alias_group);
         break;
       case NodeKind::Scalar:
         line += "scalar ";

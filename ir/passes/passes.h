@@ -1,0 +1,33 @@
+#pragma once
+// Passes: each a function Graph -> Graph in its own file. None changes the bits of any result, an effect that can be seen, or the
+// aliasing of outputs.
+
+#include <functional>
+
+#include "ir/graph.h"
+
+namespace tailor::ir {
+
+/// Replaces composite ops by their decompositions. An op stays whole when `keep` says so, or when its decomposition would not
+/// have the layout that later views rely on.
+Graph decompose(const Graph& graph, const std::function<bool(const Graph&, const Node&)>& keep = {});
+
+/// In-place ops on a whole intermediate that nobody else views become plain ops.
+Graph functionalize(const Graph& graph);
+
+/// Identities that keep every bit: x*1, neg(neg(x)), casts to the same type, views that change nothing.
+Graph simplify(const Graph& graph);
+
+/// Equal calls on equal memory become one.
+Graph eliminate_common_subexpressions(const Graph& graph);
+
+/// Calls on constants become constants, by the reference implementation.
+Graph fold_constants(const Graph& graph);
+
+/// Removes what no output, effect or possible failure needs.
+Graph eliminate_dead_code(const Graph& graph);
+
+/// All of them in the order that serves compilation; verified between passes in debug builds.
+Graph optimize(const Graph& graph, const std::function<bool(const Graph&, const Node&)>& keep = {});
+
+}  // namespace tailor::ir

@@ -1,0 +1,37 @@
+#include "ir/passes/rewriter.h"
+
+namespace tailor::ir {
+
+Rewriter::Rewriter(const Graph& from) : from_(from), map_(from.values.size(), -1) {
+  to_.name = from.name;
+  to_.nodes.reserve(from.nodes.size());
+  to_.values.reserve(from.values.size());
+}
+
+std::vector<ValueId> Rewriter::append(Node node, std::span<const TensorSpec> specs) {
+  node.outputs.clear();
+  const auto index = static_cast<int>(to_.nodes.size());
+  for (size_t i = 0; i < specs.size(); ++i) {
+    node.outputs.push_back(static_cast<ValueId>(to_.values.size()));
+    to_.values.push_back({index, static_cast<int>(i), specs[i]});
+  }
+  to_.nodes.push_back(std::move(node));
+  return to_.nodes.back().outputs;
+}
+
+Node& Rewriter::copy(const Node& node) {
+  Node fresh = node;
+  for (Value& v : fresh.operands) v = map(v);
+  std::vector<TensorSpec> specs;
+  for (ValueId v : node.outputs) specs.push_back(from_.spec(v));
+  const std::vector<ValueId> outputs = append(std::move(fresh), specs);
+  for (size_t i = 0; i < outputs.size(); ++i) set(node.outputs[i], outputs[i]);
+  return to_.nodes.back();
+}
+
+Graph Rewriter::finish() {
+  for (ValueId v : from_.outputs) to_.outputs.push_back(map(v));
+  return std::move(to_);
+}
+
+}  // namespace tailor::ir
