@@ -10,7 +10,7 @@ bool writes_first_operand(const Node& node) { return node.kind == NodeKind::Call
 
 bool can_fail_on_data(const Graph& graph, const Node& node) {
   if (node.kind != NodeKind::CallOp) return false;
-  if (node.op->can_fail_on_data) return true;
+  if (node.op->kind != OpKind::Pointwise) return node.op->can_fail_on_data;
   if (!node.op->pointwise.can_fail) return false;
   // Division fails for integers alone, and not by a literal that is not zero.
   const Value& divisor = node.operands.back();
@@ -23,7 +23,10 @@ bool is_pure(const Graph& graph, const Node& node) {
 }
 
 MemoryMap::MemoryMap(const Graph& graph)
-    : memory_(graph.values.size(), -1), root_(graph.values.size(), -1), offset_(graph.values.size(), 0), offset_scalar_(graph.values.size(), -1) {
+    : memory_(graph.values.size(), -1),
+      root_(graph.values.size(), -1),
+      offset_(graph.values.size(), 0),
+      offset_scalar_(graph.values.size(), -1) {
   std::map<int, MemoryId> groups;
   const auto new_memory = [&] {
     info_.emplace_back();
