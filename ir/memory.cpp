@@ -22,10 +22,17 @@ bool is_pure(const Graph& graph, const Node& node) {
   return node.kind == NodeKind::CallOp && !writes_first_operand(node) && node.op->kind != OpKind::Random && !can_fail_on_data(graph, node);
 }
 
+bool MemoryMap::same_place(const Graph& graph, ValueId a, ValueId b) const {
+  if (a == b) return true;
+  const TensorSpec &x = graph.spec(a), &y = graph.spec(b);
+  return root(a) == root(b) && byte_offset(a) == byte_offset(b) && offset_scalar(a) == offset_scalar(b) && x.dtype == y.dtype &&
+         x.sizes == y.sizes && x.strides == y.strides;
+}
+
 MemoryMap::MemoryMap(const Graph& graph)
     : memory_(graph.values.size(), -1),
       root_(graph.values.size(), -1),
-      offset_(graph.values.size(), 0),
+      byte_offset_(graph.values.size(), 0),
       offset_scalar_(graph.values.size(), -1) {
   std::map<int, MemoryId> groups;
   const auto new_memory = [&] {
@@ -40,13 +47,14 @@ MemoryMap::MemoryMap(const Graph& graph)
         const ValueId source = node.operands[0].tensor;
         memory_[i] = of(source);
         root_[i] = root(source);
-        offset_[i] = offset(source);
+        byte_offset_[i] = byte_offset(source);
         offset_scalar_[i] = offset_scalar(source);
         if (view) {
           const std::vector<AttrRef> attrs = attr_refs(node);
-          offset_[i] += node.op->view(graph.spec(source), attrs).offset;
+          const int64_t width = element_size(graph.spec(source).dtype);
+          byte_offset_[i] += node.op->view(graph.spec(source), attrs).offset * width;
           // A view whose position is an operand.
-          if (node.operands.size() > 1 && node.operands[1].is_scalar()) offset_[i] += node.operands[1].scalar.to_int();
+          if (node.operands.size() > 1 && node.operands[1].is_scalar()) byte_offset_[i] += node.operands[1].scalar.to_int() * width;
           if (node.operands.size() > 1 && node.operands[1].is_tensor()) {
             internal_check(offset_scalar_[i] < 0, "a view at a varying position of a view at a varying position");
             offset_scalar_[i] = node.operands[1].tensor;

@@ -16,9 +16,9 @@ class MemoryMap {
   MemoryId of(ValueId v) const { return memory_[static_cast<size_t>(v)]; }
   /// The value whose memory `v` is a view or in-place result of; `v` itself when it has memory of its own.
   ValueId root(ValueId v) const { return root_[static_cast<size_t>(v)]; }
-  /// Elements from the root's first element to the value's, without those of `offset_scalar`.
-  int64_t offset(ValueId v) const { return offset_[static_cast<size_t>(v)]; }
-  /// The Scalar node's value that adds further elements (a view whose position varies), or -1.
+  /// Bytes from the root's first element to the value's, without those of `offset_scalar`.
+  int64_t byte_offset(ValueId v) const { return byte_offset_[static_cast<size_t>(v)]; }
+  /// The Scalar node's value that adds further elements of the value's dtype (a view whose position varies), or -1.
   ValueId offset_scalar(ValueId v) const { return offset_scalar_[static_cast<size_t>(v)]; }
   bool is_external(MemoryId m) const { return info_[static_cast<size_t>(m)].external; }
   bool is_written(MemoryId m) const { return info_[static_cast<size_t>(m)].writes > 0; }
@@ -27,6 +27,8 @@ class MemoryMap {
   /// How many graph outputs are this memory.
   int outputs(MemoryId m) const { return info_[static_cast<size_t>(m)].outputs; }
   size_t count() const { return info_.size(); }
+  /// True when both are the same elements of the same memory.
+  bool same_place(const Graph& graph, ValueId a, ValueId b) const;
 
  private:
   struct Info {
@@ -35,7 +37,7 @@ class MemoryMap {
   };
   std::vector<MemoryId> memory_;
   std::vector<ValueId> root_;
-  std::vector<int64_t> offset_;
+  std::vector<int64_t> byte_offset_;
   std::vector<ValueId> offset_scalar_;
   std::vector<Info> info_;
 };

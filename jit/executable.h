@@ -10,7 +10,7 @@
 
 namespace tailor::jit {
 
-enum class Backend : uint8_t { Eager, Interpreter, Llvm };
+enum class Backend : uint8_t { Eager, Interpreter, LoopInterpreter, Llvm };
 
 struct CompileOptions {
   Backend backend = Backend::Llvm;

@@ -13,6 +13,7 @@ Graph verified(Graph graph) {
 Graph optimize(const Graph& graph, const std::function<bool(const Graph&, const Node&)>& keep) {
   Graph g = verified(decompose(graph, keep));
   g = verified(functionalize(g));
+  g = verified(forward_writes(g));
   g = verified(simplify(g));
   g = verified(fold_constants(g));
   g = verified(eliminate_common_subexpressions(g));

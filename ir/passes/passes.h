@@ -15,6 +15,9 @@ Graph decompose(const Graph& graph, const std::function<bool(const Graph&, const
 /// In-place ops on a whole intermediate that nobody else views become plain ops.
 Graph functionalize(const Graph& graph);
 
+/// Reads of memory just written through the very same view name the result of the write.
+Graph forward_writes(const Graph& graph);
+
 /// Identities that keep every bit: x*1, neg(neg(x)), casts to the same type, views that change nothing.
 Graph simplify(const Graph& graph);
 
