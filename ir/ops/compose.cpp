@@ -1,12 +1,13 @@
 #include "ir/ops/compose.h"
 
 #include "ir/ops/reduction.h"
+#include "ir/ops/view.h"
 
 namespace tailor::ir {
 
 int Compose::cast(int x, ScalarType type) { return spec(x).dtype == type ? x : call("to", {x}, {type}); }
 
-int Compose::reshape(int x, Dims sizes) { return spec(x).sizes == sizes ? x : call("reshape", {x}, {sizes}); }
+int Compose::reshape(int x, Dims sizes) { return spec(x).sizes == sizes ? x : ir::reshape(b_, x, sizes); }
 
 int Compose::add(Value a, Value b) { return call("add", {a, b}); }
 int Compose::sub(Value a, Value b) { return call("sub", {a, b}); }

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/host_tensor.h"
 #include "ir/ops/reduction.h"
-#include "ir/reference.h"
 
 namespace tailor::ir {
 namespace {
@@ -33,25 +33,13 @@ void for_each_fold(IntArrayRef sizes, DimMask mask, F&& f) {
 
 DimMask mask_of(const ReferenceCall& call) { return reduced_dims_of(call.op, call.attrs[0], call.tensor(0).spec.rank()); }
 
-HostTensor converted(const HostTensor& from, ScalarType type) {
-  HostTensor to(TensorSpec(type, from.spec.sizes));
-  const bool exact = is_integral(from.spec.dtype, true);
-  for (int64_t i = 0; i < from.spec.numel(); ++i) {
-    if (exact)
-      to.set_int(i, from.get_int(i));
-    else
-      to.set(i, from.get(i));
-  }
-  return to;
-}
-
 std::vector<HostTensor> fold_arithmetic(const ReferenceCall& call) {
   const bool product = call.op.name == "prod";
   HostTensor result(call.output_specs[0]);
   const HostTensor& self = call.tensor(0);
   const ScalarType type = result.spec.dtype;
-  const HostTensor cast = self.spec.dtype == type ? HostTensor() : converted(self, type);
-  const HostTensor& x = self.spec.dtype == type ? self : cast;
+  const HostTensor converted = self.spec.dtype == type ? HostTensor() : ir::cast(self, type);
+  const HostTensor& x = self.spec.dtype == type ? self : converted;
   for_each_fold(x.spec.sizes, mask_of(call), [&](int64_t o, const std::vector<int64_t>& fold) {
     if (is_floating_point(type)) {
       double total = product ? 1 : 0;
