@@ -33,6 +33,8 @@ struct TensorImpl final : TensorHead {
   static uint64_t next_id();
 };
 
+inline TensorImpl& impl_of(const TensorHead& head) { return const_cast<TensorImpl&>(static_cast<const TensorImpl&>(head)); }
+
 /// A new tensor with memory of its own for `spec` (dense; strides as in `spec`), not initialised.
 IntrusivePtr<TensorHead> make_tensor(const ir::TensorSpec& spec);
 /// A tensor over existing memory.
