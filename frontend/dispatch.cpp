@@ -3,7 +3,7 @@
 namespace tailor {
 
 static constinit thread_local OpInterceptor* interceptor = nullptr;
-constinit void (*pending_hook)(TensorImpl&, bool, std::source_location) = nullptr;
+void (*pending_hook)(TensorImpl&, bool, std::source_location) = nullptr;
 
 OpInterceptor*& current_interceptor() { return interceptor; }
 

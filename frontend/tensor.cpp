@@ -3,8 +3,6 @@
 #include "tailor/tensor.h"
 
 #include "frontend/call.h"
-#include "ir/ops/view.h"
-#include "kernels/copy.h"
 
 namespace tailor {
 namespace {

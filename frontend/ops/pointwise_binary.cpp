@@ -3,14 +3,16 @@
 
 namespace tailor {
 
-#define FREE(name) \
-  Tensor name(const TensorOrScalar& self, const TensorOrScalar& other, Where where) { return call<#name>(where, operands(self, other)); }
-#define BOTH(name)                                                                                                       \
-  FREE(name)                                                                                                             \
-  Tensor Tensor::name(const TensorOrScalar& other, Where where) const { return call<#name>(where, operands(*this, other)); } \
-  Tensor& Tensor::name##_(const TensorOrScalar& other, Where where) const { return call_inplace<#name>(where, *this, operands(*this, other)); }
+#define FREE_AS(name, op) \
+  Tensor name(const TensorOrScalar& self, const TensorOrScalar& other, Where where) { return call<op>(where, operands(self, other)); }
+#define FREE(name) FREE_AS(name, #name)
+#define BOTH_AS(name, op)                                                                                                   \
+  FREE_AS(name, op)                                                                                                         \
+  Tensor Tensor::name(const TensorOrScalar& other, Where where) const { return call<op>(where, operands(*this, other)); }   \
+  Tensor& Tensor::name##_(const TensorOrScalar& other, Where where) const { return call_inplace<op>(where, *this, operands(*this, other)); }
+#define BOTH(name) BOTH_AS(name, #name)
 BOTH(mul)
-BOTH(floor_divide)
+BOTH_AS(floor_divide, "div_floor")
 BOTH(remainder)
 BOTH(fmod)
 BOTH(pow)
@@ -34,7 +36,9 @@ BOTH(bitwise_left_shift)
 BOTH(bitwise_right_shift)
 FREE(div)
 #undef BOTH
+#undef BOTH_AS
 #undef FREE
+#undef FREE_AS
 
 #define TENSORS(name)                                                                                                  \
   Tensor name(const TensorOrScalar& self, const TensorOrScalar& other, Where where) { return call<#name>(where, operands(self, other)); } \
@@ -60,7 +64,7 @@ bool is_one(const Scalar& alpha) { return alpha == Scalar(1); }
 template <class F>
 decltype(auto) with_rounding_mode(std::optional<std::string_view> mode, F&& f) {
   if (!mode) return f.template operator()<"div">();
-  if (*mode == "floor") return f.template operator()<"floor_divide">();
+  if (*mode == "floor") return f.template operator()<"div_floor">();
   check(*mode == "trunc", "div: expected rounding_mode to be one of None, 'trunc', or 'floor' but found '", *mode, "'");
   return f.template operator()<"div_trunc">();
 }
@@ -75,7 +79,7 @@ Tensor sub(const TensorOrScalar& self, const TensorOrScalar& other, const Scalar
 }
 Tensor subtract(const TensorOrScalar& self, const TensorOrScalar& other, const Scalar& alpha, Where where) { return sub(self, other, alpha, where); }
 Tensor rsub(const Tensor& self, const TensorOrScalar& other, const Scalar& alpha, Where where) {
-  return is_one(alpha) ? call<"sub">(where, operands(other, self)) : call<"sub">(where, operands(other, self, alpha));
+  return is_one(alpha) ? call<"rsub">(where, operands(self, other)) : call<"rsub">(where, operands(self, other, alpha));
 }
 Tensor Tensor::add(const TensorOrScalar& other, const Scalar& alpha, Where where) const { return tailor::add(*this, other, alpha, where); }
 Tensor Tensor::sub(const TensorOrScalar& other, const Scalar& alpha, Where where) const { return tailor::sub(*this, other, alpha, where); }

@@ -63,7 +63,7 @@ FREE(mish)
 FREE(softsign)
 FREE(hardsigmoid)
 FREE(hardswish)
-FREE(logsigmoid)
+
 #undef ALL
 #undef FREE
 #undef METHOD
