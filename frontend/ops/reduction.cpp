@@ -7,7 +7,7 @@
 namespace tailor {
 namespace {
 
-using Dtype = std::optional<ScalarType>;
+using MaybeType = std::optional<ScalarType>;
 using Pair = std::tuple<Tensor, Tensor>;
 
 double correction_of(const std::optional<Scalar>& correction) { return correction ? correction->to_double() : 1.0; }
@@ -15,24 +15,24 @@ double correction_of(const std::optional<Scalar>& correction) { return correctio
 }  // namespace
 
 #define SUMS(name)                                                                                                                \
-  Tensor name(const Tensor& self, Dtype dtype, Where where) { return call<#name>(where, operands(self), std::nullopt, false, dtype); } \
-  Tensor name(const Tensor& self, OptionalIntArrayRef dim, bool keepdim, Dtype dtype, Where where) {                                \
+  Tensor name(const Tensor& self, MaybeType dtype, Where where) { return call<#name>(where, operands(self), std::nullopt, false, dtype); } \
+  Tensor name(const Tensor& self, OptionalIntArrayRef dim, bool keepdim, MaybeType dtype, Where where) {                                \
     return call<#name>(where, operands(self), dim.optional(), keepdim, dtype);                                                      \
   }                                                                                                                               \
-  Tensor Tensor::name(Dtype dtype, Where where) const { return tailor::name(*this, dtype, where); }                                 \
-  Tensor Tensor::name(OptionalIntArrayRef dim, bool keepdim, Dtype dtype, Where where) const {                                      \
+  Tensor Tensor::name(MaybeType dtype, Where where) const { return tailor::name(*this, dtype, where); }                                 \
+  Tensor Tensor::name(OptionalIntArrayRef dim, bool keepdim, MaybeType dtype, Where where) const {                                      \
     return tailor::name(*this, dim, keepdim, dtype, where);                                                                        \
   }
 SUMS(sum)
 SUMS(mean)
 #undef SUMS
 
-Tensor prod(const Tensor& self, Dtype dtype, Where where) { return call<"prod">(where, operands(self), std::nullopt, false, dtype); }
-Tensor prod(const Tensor& self, int64_t dim, bool keepdim, Dtype dtype, Where where) {
+Tensor prod(const Tensor& self, MaybeType dtype, Where where) { return call<"prod">(where, operands(self), std::nullopt, false, dtype); }
+Tensor prod(const Tensor& self, int64_t dim, bool keepdim, MaybeType dtype, Where where) {
   return call<"prod">(where, operands(self), IntArrayRef(dim), keepdim, dtype);
 }
-Tensor Tensor::prod(Dtype dtype, Where where) const { return tailor::prod(*this, dtype, where); }
-Tensor Tensor::prod(int64_t dim, bool keepdim, Dtype dtype, Where where) const { return tailor::prod(*this, dim, keepdim, dtype, where); }
+Tensor Tensor::prod(MaybeType dtype, Where where) const { return tailor::prod(*this, dtype, where); }
+Tensor Tensor::prod(int64_t dim, bool keepdim, MaybeType dtype, Where where) const { return tailor::prod(*this, dim, keepdim, dtype, where); }
 
 #define EXTREMES(amax, max, max_dim, maximum, argmax)                                                                                           \
   Tensor amax(const Tensor& self, IntArrayRef dim, bool keepdim, Where where) { return call<#amax>(where, operands(self), dim, keepdim); }        \
@@ -98,10 +98,10 @@ Pair Tensor::median(int64_t dim, bool keepdim, Where where) const { return tailo
 // ---- scans and sorts ------------------------------------------------------------------------------------------------
 
 #define SCAN(name)                                                                                                                     \
-  Tensor name(const Tensor& self, int64_t dim, Dtype dtype, Where where) { return call<#name>(where, operands(self), dim, dtype); }       \
-  Tensor Tensor::name(int64_t dim, Dtype dtype, Where where) const { return tailor::name(*this, dim, dtype, where); }                    \
-  Tensor& Tensor::name##_(int64_t dim, Dtype dtype, Where where) const {                                                                \
-    return call_inplace<#name>(where, *this, operands(*this), dim, dtype ? dtype : Dtype(scalar_type()));                               \
+  Tensor name(const Tensor& self, int64_t dim, MaybeType dtype, Where where) { return call<#name>(where, operands(self), dim, dtype); }       \
+  Tensor Tensor::name(int64_t dim, MaybeType dtype, Where where) const { return tailor::name(*this, dim, dtype, where); }                    \
+  Tensor& Tensor::name##_(int64_t dim, MaybeType dtype, Where where) const {                                                                \
+    return call_inplace<#name>(where, *this, operands(*this), dim, dtype ? dtype : MaybeType(scalar_type()));                               \
   }
 SCAN(cumsum)
 SCAN(cumprod)

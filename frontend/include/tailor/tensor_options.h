@@ -39,7 +39,7 @@ class TensorOptions {
     return r;
   }
   [[nodiscard]] constexpr TensorOptions device(DeviceType type, int8_t index = -1) const { return device(Device(type, index)); }
-  [[nodiscard]] constexpr TensorOptions requires_grad(bool on = true) const {
+  [[nodiscard]] constexpr TensorOptions requires_grad(bool on) const {
     TensorOptions r = *this;
     r.requires_grad_ = on;
     return r;
