@@ -24,7 +24,8 @@ const ir::OpDef& op() {
 /// Throws Error for an undefined tensor.
 [[noreturn, gnu::cold]] void raise_undefined();
 inline TensorImpl& impl_of(const Tensor& tensor) {
-  if (!tensor.defined()) [[unlikely]] raise_undefined();
+  if (!tensor.defined()) [[unlikely]]
+    raise_undefined();
   return impl_of(*tensor.head());
 }
 

@@ -28,7 +28,8 @@ Tensor dispatch(const OpCall& call);
 /// All outputs.
 std::vector<Tensor> dispatch_many(const OpCall& call);
 
-inline Tensor dispatch(const ir::OpDef& op, std::initializer_list<Operand> operands, std::initializer_list<ir::AttrRef> attrs, std::source_location where) {
+inline Tensor dispatch(const ir::OpDef& op, std::initializer_list<Operand> operands, std::initializer_list<ir::AttrRef> attrs,
+                       std::source_location where) {
   return dispatch(OpCall{op, {operands.begin(), operands.size()}, {attrs.begin(), attrs.size()}, false, where});
 }
 

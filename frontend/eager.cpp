@@ -16,9 +16,12 @@ SpecOperands spec_operands(std::span<const Operand> operands) {
   SpecOperands specs;
   specs.reserve(operands.size());
   for (const Operand& o : operands) {
-    if (o.is_tensor()) specs.push_back(&o.tensor->spec);
-    else if (o.is_scalar()) specs.push_back(o.scalar);
-    else specs.push_back(std::nullopt);
+    if (o.is_tensor())
+      specs.push_back(&o.tensor->spec);
+    else if (o.is_scalar())
+      specs.push_back(o.scalar);
+    else
+      specs.push_back(std::nullopt);
   }
   return specs;
 }
@@ -33,9 +36,12 @@ class EagerBuilder final : public ir::Builder {
   std::vector<int> call_many(const ir::OpDef& op, std::span<const ir::Value> operands, std::span<const ir::AttrRef> attrs) override {
     boost::container::small_vector<Operand, 8> inputs;
     for (const ir::Value& o : operands) {
-      if (o.is_tensor()) inputs.push_back(&impl_of(*value(o.tensor).head()));
-      else if (o.is_scalar()) inputs.push_back(o.scalar);
-      else inputs.push_back(std::nullopt);
+      if (o.is_tensor())
+        inputs.push_back(&impl_of(*value(o.tensor).head()));
+      else if (o.is_scalar())
+        inputs.push_back(o.scalar);
+      else
+        inputs.push_back(std::nullopt);
     }
     std::vector<int> results;
     for (Tensor& t : run_eager_many({op, inputs, attrs})) results.push_back(add(std::move(t)));
@@ -52,9 +58,12 @@ std::vector<Tensor> decompose(const OpCall& call) {
   EagerBuilder builder;
   boost::container::small_vector<ir::Value, 8> operands;
   for (const Operand& o : call.operands) {
-    if (o.is_tensor()) operands.push_back(builder.add(Tensor(IntrusivePtr<TensorHead>(o.tensor))));
-    else if (o.is_scalar()) operands.push_back(o.scalar);
-    else operands.push_back(std::nullopt);
+    if (o.is_tensor())
+      operands.push_back(builder.add(Tensor(IntrusivePtr<TensorHead>(o.tensor))));
+    else if (o.is_scalar())
+      operands.push_back(o.scalar);
+    else
+      operands.push_back(std::nullopt);
   }
   std::vector<Tensor> results;
   for (int v : call.op.decompose(builder, operands, call.attrs)) results.push_back(builder.value(v));
@@ -81,7 +90,8 @@ kernels::Kernel kernel_of(const ir::OpDef& op) {
     if (held == nullptr) {
       kernels::Kernel kernel = kernels::find_kernel(op);
       const ir::OpDef* expected = nullptr;
-      if (kernel != nullptr && table[at].op.compare_exchange_strong(expected, &op)) table[at].kernel.store(kernel, std::memory_order_release);
+      if (kernel != nullptr && table[at].op.compare_exchange_strong(expected, &op))
+        table[at].kernel.store(kernel, std::memory_order_release);
       return kernel;
     }
   }
@@ -90,7 +100,8 @@ kernels::Kernel kernel_of(const ir::OpDef& op) {
 
 bool needs_grad(const OpCall& call, ScalarType result) {
   if (!GradMode::is_enabled() || !is_floating_point(result)) return false;
-  return std::any_of(call.operands.begin(), call.operands.end(), [](const Operand& o) { return o.is_tensor() && o.tensor->spec.requires_grad; });
+  return std::any_of(call.operands.begin(), call.operands.end(),
+                     [](const Operand& o) { return o.is_tensor() && o.tensor->spec.requires_grad; });
 }
 
 void await_operands(const OpCall& call) {
@@ -102,13 +113,18 @@ void run_kernel(const OpCall& call, std::span<const kernels::TensorArg> outputs)
   boost::container::small_vector<kernels::Operand, 8> operands;
   operands.reserve(call.operands.size());
   for (const Operand& o : call.operands) {
-    if (o.is_tensor()) operands.push_back(kernels::TensorArg{o.tensor->data(), &o.tensor->spec});
-    else if (o.is_scalar()) operands.push_back(o.scalar);
-    else operands.push_back(std::nullopt);
+    if (o.is_tensor())
+      operands.push_back(kernels::TensorArg{o.tensor->data(), &o.tensor->spec});
+    else if (o.is_scalar())
+      operands.push_back(o.scalar);
+    else
+      operands.push_back(std::nullopt);
   }
   const kernels::Call kernel_call{call.op, operands, call.attrs, outputs};
-  if (kernels::Kernel kernel = kernel_of(call.op)) kernel(kernel_call);
-  else kernels::run(kernel_call);
+  if (kernels::Kernel kernel = kernel_of(call.op))
+    kernel(kernel_call);
+  else
+    kernels::run(kernel_call);
 }
 
 std::vector<Tensor> compute(const OpCall& call) {
@@ -159,8 +175,10 @@ Tensor run_same_shape(const OpCall& call) {
     if (o.is_scalar()) continue;
     if (!o.tensor->storage || o.tensor->storage->pending.load(std::memory_order_acquire) != nullptr) return {};
     const ir::TensorSpec& spec = o.tensor->spec;
-    if (first == nullptr) first = o.tensor;
-    else if (spec.dtype != first->spec.dtype || spec.sizes != first->spec.sizes || spec.strides != first->spec.strides) return {};
+    if (first == nullptr)
+      first = o.tensor;
+    else if (spec.dtype != first->spec.dtype || spec.sizes != first->spec.sizes || spec.strides != first->spec.strides)
+      return {};
     grad |= spec.requires_grad;
     operands[i] = kernels::TensorArg{o.tensor->data(), &spec};
   }
@@ -191,7 +209,8 @@ Tensor run_same_shape(const OpCall& call) {
   if ((traits.dtypes & ir::dtype_bit(dtype)) == 0 || !first->spec.is_contiguous()) return {};
   const kernels::Kernel kernel = kernel_of(call.op);
   if (kernel == nullptr) return {};
-  auto head = make_tensor(first->spec, Storage::allocate(static_cast<size_t>(first->spec.numel() * element_size(result)), first->spec.device), 0);
+  auto head =
+      make_tensor(first->spec, Storage::allocate(static_cast<size_t>(first->spec.numel() * element_size(result)), first->spec.device), 0);
   TensorImpl& impl = impl_of(*head);
   impl.spec.dtype = result;
   impl.spec.requires_grad = grad && GradMode::is_enabled() && is_floating_point(result);
@@ -205,16 +224,14 @@ void rethrow_with_line(std::source_location where) {
   if (where.line() == 0) throw;
   std::string_view file = where.file_name();
   file = file.substr(file.find_last_of('/') + 1);
-  const auto text = [&](const std::exception& e) { return std::string(e.what()) + ", at " + std::string(file) + ":" + std::to_string(where.line()); };
+  const auto text = [&](const std::exception& e) {
+    return std::string(e.what()) + ", at " + std::string(file) + ":" + std::to_string(where.line());
+  };
   try {
     throw;
-  } catch (const IndexError& e) {
-    throw IndexError(text(e));
-  } catch (const NotImplementedError& e) {
+  } catch (const IndexError& e) { throw IndexError(text(e)); } catch (const NotImplementedError& e) {
     throw NotImplementedError(text(e));
-  } catch (const OutOfMemoryError& e) {
-    throw OutOfMemoryError(text(e));
-  } catch (const Error& e) {
+  } catch (const OutOfMemoryError& e) { throw OutOfMemoryError(text(e)); } catch (const Error& e) {
     throw Error(text(e));
   }
 }
@@ -228,9 +245,7 @@ Tensor run_eager(const OpCall& call) {
     if (call.op.kind == ir::OpKind::Pointwise)
       if (Tensor result = eager::run_same_shape(call); result.defined()) return result;
     return eager::compute(call).at(0);
-  } catch (const Error&) {
-    eager::rethrow_with_line(call.where);
-  }
+  } catch (const Error&) { eager::rethrow_with_line(call.where); }
 }
 
 std::vector<Tensor> run_eager_many(const OpCall& call) {
@@ -240,9 +255,7 @@ std::vector<Tensor> run_eager_many(const OpCall& call) {
     if (call.op.kind == ir::OpKind::Pointwise)
       if (Tensor result = eager::run_same_shape(call); result.defined()) return {result};
     return eager::compute(call);
-  } catch (const Error&) {
-    eager::rethrow_with_line(call.where);
-  }
+  } catch (const Error&) { eager::rethrow_with_line(call.where); }
 }
 
 }  // namespace tailor

@@ -2,9 +2,9 @@
 
 #include <boost/container/small_vector.hpp>
 
+#include "frontend/call.h"
 #include "frontend/eager.h"
 #include "ir/promotion.h"
-#include "kernels/copy.h"
 #include "runtime/ambient.h"
 
 namespace tailor::eager {
@@ -26,18 +26,28 @@ enum class Overlap { None, Same, Partial };
 /// How the memory of an operand lies to that of the tensor being written: elsewhere, element by element the same, or otherwise.
 Overlap overlap(const TensorImpl& self, const TensorImpl& other) {
   if (self.storage != other.storage || self.spec.numel() == 0 || other.spec.numel() == 0) return Overlap::None;
-  if (self.data() == other.data() && self.spec.dtype == other.spec.dtype && self.spec.sizes == other.spec.sizes && self.spec.strides == other.spec.strides)
+  if (self.data() == other.data() && self.spec.dtype == other.spec.dtype && self.spec.sizes == other.spec.sizes &&
+      self.spec.strides == other.spec.strides)
     return Overlap::Same;
   const auto [a, a_end] = extent(self);
   const auto [b, b_end] = extent(other);
   return a_end <= b || b_end <= a ? Overlap::None : Overlap::Partial;
 }
 
+/// Writes the elements of `from`, converted, over those of `to`.
+void write_over(TensorImpl& to, TensorImpl& from) {
+  const Operand operands[] = {&to, &from};
+  const kernels::TensorArg output{to.data(), &to.spec};
+  run_kernel(OpCall{op<"copy_">(), operands, {}, true}, {&output, 1});
+}
+
 void check_writable(const OpCall& call, const TensorImpl& self) {
   if (self.spec.requires_grad && GradMode::is_enabled()) {
     const uint32_t flags = self.flags.load(std::memory_order_relaxed);
-    check((flags & TensorHead::kLeafView) == 0, call.op.name, ": a view of a leaf Variable that requires grad is being used in an in-place operation.");
-    check((flags & TensorHead::kNonLeaf) != 0, call.op.name, ": a leaf Variable that requires grad is being used in an in-place operation.");
+    check((flags & TensorHead::kLeafView) == 0, call.op.name,
+          ": a view of a leaf Variable that requires grad is being used in an in-place operation.");
+    check((flags & TensorHead::kNonLeaf) != 0, call.op.name,
+          ": a leaf Variable that requires grad is being used in an in-place operation.");
   }
   for (size_t i = 0; i < self.spec.sizes.size(); ++i)
     check(self.spec.strides[i] != 0 || self.spec.sizes[i] <= 1, call.op.name,
@@ -57,19 +67,23 @@ Tensor run_inplace(const OpCall& call) {
   bool lone = true;
   for (size_t i = 0; i < call.operands.size(); ++i) {
     const Operand& o = call.operands[i];
-    if (o.is_tensor()) specs.push_back(&o.tensor->spec);
-    else if (o.is_scalar()) specs.push_back(o.scalar);
-    else specs.push_back(std::nullopt);
+    if (o.is_tensor())
+      specs.push_back(&o.tensor->spec);
+    else if (o.is_scalar())
+      specs.push_back(o.scalar);
+    else
+      specs.push_back(std::nullopt);
     if (i > 0 && o.is_tensor() && overlap(self, *o.tensor) == Overlap::Partial) lone = false;
   }
   const ir::TensorSpec result = ir::infer_one(call.op, {specs, call.attrs});
-  check(result.sizes == self.spec.sizes, call.op.name, ": output with shape ", IntArrayRef(self.spec.sizes), " doesn't match the broadcast shape ",
-        IntArrayRef(result.sizes));
+  check(result.sizes == self.spec.sizes, call.op.name, ": output with shape ", IntArrayRef(self.spec.sizes),
+        " doesn't match the broadcast shape ", IntArrayRef(result.sizes));
   const bool effect = call.op.kind == ir::OpKind::Effect;
-  check(effect || ir::can_cast(result.dtype, self.spec.dtype), call.op.name, ": result type ", result.dtype, " can't be cast to the desired output type ",
-        self.spec.dtype);
+  check(effect || ir::can_cast(result.dtype, self.spec.dtype), call.op.name, ": result type ", result.dtype,
+        " can't be cast to the desired output type ", self.spec.dtype);
 
-  const bool elementwise = effect || call.op.kind == ir::OpKind::Pointwise || call.op.kind == ir::OpKind::Random || call.op.kind == ir::OpKind::Creation;
+  const bool elementwise =
+      effect || call.op.kind == ir::OpKind::Pointwise || call.op.kind == ir::OpKind::Random || call.op.kind == ir::OpKind::Creation;
   if (lone && elementwise && result.dtype == self.spec.dtype && call.op.decompose == nullptr) {
     const kernels::TensorArg output{self.data(), &self.spec};
     run_kernel(call, {&output, 1});
@@ -82,7 +96,7 @@ Tensor run_inplace(const OpCall& call) {
       TensorImpl& source = *operands[i].tensor;
       copies.emplace_back(make_tensor(ir::TensorSpec(source.spec.dtype, source.spec.sizes, source.spec.device)));
       TensorImpl& copy = impl_of(*copies.back().head());
-      kernels::copy({copy.data(), &copy.spec}, {source.data(), &source.spec});
+      write_over(copy, source);
       copy.spec.requires_grad = source.spec.requires_grad;
       operands[i] = &copy;
     }
@@ -90,8 +104,7 @@ Tensor run_inplace(const OpCall& call) {
     run_kernel(OpCall{call.op, operands, call.attrs, true, call.where}, {&output, 1});
   } else {
     const Tensor value = compute(OpCall{call.op, call.operands, call.attrs, false, call.where}).at(0);
-    const TensorImpl& from = impl_of(*value.head());
-    kernels::copy({self.data(), &self.spec}, {from.data(), &from.spec});
+    write_over(self, impl_of(value));
   }
   self.storage->bump_version();
   if (!self.spec.requires_grad && needs_grad(call, self.spec.dtype)) {

@@ -67,7 +67,8 @@ Scalar Tensor::item(Where where) const {
 
 void* Tensor::typed_data(ScalarType expected, bool write, Where where) const {
   TensorImpl& impl = impl_of(*this);
-  check(expected == ScalarType::Undefined || expected == impl.spec.dtype, "expected scalar type ", expected, " but found ", impl.spec.dtype);
+  check(expected == ScalarType::Undefined || expected == impl.spec.dtype, "expected scalar type ", expected, " but found ",
+        impl.spec.dtype);
   prepare_host_access(impl, write, where);
   if (write) {
     impl.storage->set_exposed();
@@ -84,7 +85,8 @@ const Tensor& Tensor::set_requires_grad(bool on) const {
   TensorImpl& impl = impl_of(*this);
   if (on == impl.spec.requires_grad) return *this;
   check(!on || tailor::is_floating_point(impl.spec.dtype), "only Tensors of floating point dtype can require gradients");
-  check(on || is_leaf(), "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph "
+  check(on || is_leaf(),
+        "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph "
         "that doesn't require differentiation use var_no_grad = var.detach().");
   impl.spec.requires_grad = on;
   impl.description_changed();
@@ -127,8 +129,9 @@ Tensor& Tensor::detach_() const {
 
 void Tensor::set_data(const Tensor& data) const {
   TensorImpl &self = impl_of(*this), &other = impl_of(data);
-  check(self.spec.dtype == other.spec.dtype, "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type: ",
-        self.spec.dtype, " and ", other.spec.dtype);
+  check(self.spec.dtype == other.spec.dtype,
+        "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type: ", self.spec.dtype,
+        " and ", other.spec.dtype);
   prepare_host_access(self, true);
   prepare_host_access(other, false);
   const bool grad = self.spec.requires_grad;

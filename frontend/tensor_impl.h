@@ -17,10 +17,10 @@ struct AutogradMeta {
 };
 
 struct TensorImpl final : TensorHead {
-  uint64_t id;                    // issued monotonically; a new one whenever the description changes
+  uint64_t id;  // issued monotonically; a new one whenever the description changes
   ir::TensorSpec spec;
-  IntrusivePtr<Storage> storage;  // null while lazy
-  int64_t offset = 0;             // elements from the start of the storage
+  IntrusivePtr<Storage> storage;     // null while lazy
+  int64_t offset = 0;                // elements from the start of the storage
   Invocation* invocation = nullptr;  // lazy: whose value it is
   int slot = -1;                     // lazy: which one
   std::unique_ptr<AutogradMeta> autograd;

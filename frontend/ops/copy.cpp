@@ -16,7 +16,9 @@ Tensor cast_or_copy(const Tensor& self, ScalarType dtype, Device device, bool co
 }  // namespace
 
 Tensor Tensor::to(ScalarType dtype, bool, bool copy, Where where) const { return cast_or_copy(*this, dtype, device(), copy, where); }
-Tensor Tensor::to(Device device, ScalarType dtype, bool, bool copy, Where where) const { return cast_or_copy(*this, dtype, device, copy, where); }
+Tensor Tensor::to(Device device, ScalarType dtype, bool, bool copy, Where where) const {
+  return cast_or_copy(*this, dtype, device, copy, where);
+}
 Tensor Tensor::to(Device device, Where where) const { return cast_or_copy(*this, scalar_type(), device, false, where); }
 Tensor Tensor::to(const TensorOptions& options, bool, bool copy, Where where) const {
   return cast_or_copy(*this, options.dtype_opt().value_or(scalar_type()), options.device_opt().value_or(device()), copy, where);
@@ -36,7 +38,9 @@ Tensor& Tensor::copy_(const Tensor& source, bool, Where where) const {
   if (is_same(source)) return const_cast<Tensor&>(*this);
   return call_inplace<"copy_">(where, *this, operands(*this, source));
 }
-Tensor& Tensor::fill_(const TensorOrScalar& value, Where where) const { return call_inplace<"fill_">(where, *this, operands(*this, value)); }
+Tensor& Tensor::fill_(const TensorOrScalar& value, Where where) const {
+  return call_inplace<"fill_">(where, *this, operands(*this, value));
+}
 Tensor& Tensor::zero_(Where where) const { return call_inplace<"zero_">(where, *this, operands(*this)); }
 
 }  // namespace tailor

@@ -40,7 +40,8 @@ Options like(const Tensor& self, const Options& options) {
   return options.dtype(options.dtype_opt().value_or(self.scalar_type())).device(options.device_opt().value_or(self.device()));
 }
 
-Tensor filled(IntArrayRef size, const Scalar& value, ScalarType dtype, std::optional<IntArrayRef> stride, const Options& options, Where where) {
+Tensor filled(IntArrayRef size, const Scalar& value, ScalarType dtype, std::optional<IntArrayRef> stride, const Options& options,
+              Where where) {
   return finish(call<"full">(where, operands(value), size, dtype, stride), options);
 }
 
@@ -73,7 +74,9 @@ Tensor full_like(const Tensor& self, const Scalar& value, Options options, Where
 Tensor Tensor::new_empty(IntArrayRef sizes, Options options, Where where) const { return empty(sizes, like(*this, options), where); }
 Tensor Tensor::new_zeros(IntArrayRef sizes, Options options, Where where) const { return zeros(sizes, like(*this, options), where); }
 Tensor Tensor::new_ones(IntArrayRef sizes, Options options, Where where) const { return ones(sizes, like(*this, options), where); }
-Tensor Tensor::new_full(IntArrayRef sizes, Scalar value, Options options, Where where) const { return full(sizes, value, like(*this, options), where); }
+Tensor Tensor::new_full(IntArrayRef sizes, Scalar value, Options options, Where where) const {
+  return full(sizes, value, like(*this, options), where);
+}
 
 Tensor arange(const Scalar& end, Options options, Where where) { return arange(0, end, 1, options, where); }
 Tensor arange(const Scalar& start, const Scalar& end, Options options, Where where) { return arange(start, end, 1, options, where); }
@@ -95,7 +98,9 @@ Tensor linspace(const TensorOrScalar& start, const TensorOrScalar& end, int64_t 
   return linspace(number(start), number(end), steps, options, where);
 }
 Tensor eye(int64_t n, Options options, Where where) { return eye(n, n, options, where); }
-Tensor eye(int64_t n, int64_t m, Options options, Where where) { return finish(call<"eye">(where, operands(), n, m, options.dtype()), options); }
+Tensor eye(int64_t n, int64_t m, Options options, Where where) {
+  return finish(call<"eye">(where, operands(), n, m, options.dtype()), options);
+}
 Tensor tril_indices(int64_t row, int64_t col, int64_t offset, Options options, Where where) {
   return finish(call<"tril_indices">(where, operands(), row, col, offset, options.dtype_opt().value_or(kInt64)), options);
 }
@@ -148,12 +153,14 @@ TensorData::TensorData(std::initializer_list<TensorData> list) : is_scalar_(fals
   dtype_ = first.dtype_;
   sizes_.insert(sizes_.end(), first.sizes_.begin(), first.sizes_.end());
   for (const TensorData& part : list) {
-    check(part.sizes_ == first.sizes_, "tensor: Expected all sub-lists to have sizes: ", IntArrayRef(first.sizes_), " (e.g. the first one), but got a sub-list with sizes: ",
-          IntArrayRef(part.sizes_));
+    check(part.sizes_ == first.sizes_, "tensor: Expected all sub-lists to have sizes: ", IntArrayRef(first.sizes_),
+          " (e.g. the first one), but got a sub-list with sizes: ", IntArrayRef(part.sizes_));
     check(part.dtype_ == first.dtype_, "tensor: Expected all elements of the tensor to have the same scalar type: ", first.dtype_,
           ", but got element of scalar type: ", part.dtype_);
-    if (part.is_scalar_) elements_.push_back(part.scalar_);
-    else elements_.insert(elements_.end(), part.elements_.begin(), part.elements_.end());
+    if (part.is_scalar_)
+      elements_.push_back(part.scalar_);
+    else
+      elements_.insert(elements_.end(), part.elements_.begin(), part.elements_.end());
   }
 }
 
@@ -175,8 +182,12 @@ Tensor tensor(const TensorData& data, Options options, Where) {
 }
 Tensor scalar_tensor(const Scalar& value, Options options, Where where) { return full({}, value, options.dtype(options.dtype()), where); }
 
-Tensor from_blob(void* data, IntArrayRef sizes, Options options) { return from_blob(data, sizes, contiguous_strides(sizes), nullptr, options); }
-Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, Options options) { return from_blob(data, sizes, strides, nullptr, options); }
+Tensor from_blob(void* data, IntArrayRef sizes, Options options) {
+  return from_blob(data, sizes, contiguous_strides(sizes), nullptr, options);
+}
+Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, Options options) {
+  return from_blob(data, sizes, strides, nullptr, options);
+}
 Tensor from_blob(void* data, IntArrayRef sizes, std::function<void(void*)> deleter, Options options) {
   return from_blob(data, sizes, contiguous_strides(sizes), std::move(deleter), options);
 }

@@ -38,8 +38,9 @@ int64_t dims_taken(ArrayRef<TensorIndex> list) {
 void add_mask(Indexed& result, const Tensor& mask, Where where) {
   const auto dim = static_cast<int64_t>(result.indices.size());
   for (int64_t d = 0; d < mask.dim(); ++d)
-    check<IndexError>(dim + d < result.view.dim() && mask.size(d) == result.view.size(dim + d), "index: The shape of the mask ", mask.sizes(), " at index ", d,
-                      " does not match the shape of the indexed tensor ", result.view.sizes(), " at index ", dim + d);
+    check<IndexError>(dim + d < result.view.dim() && mask.size(d) == result.view.size(dim + d), "index: The shape of the mask ",
+                      mask.sizes(), " at index ", d, " does not match the shape of the indexed tensor ", result.view.sizes(), " at index ",
+                      dim + d);
   if (mask.dim() == 0) {
     result.view = unsqueeze(result.view, dim, where);
     const bool on = mask.item<bool>(where);
@@ -109,19 +110,27 @@ std::vector<Operand> index_operands(const Indexed& indexed, std::initializer_lis
 Tensor strip_leading_ones(const Tensor& value, IntArrayRef place, Where where) {
   int64_t extra = 0;
   while (value.dim() - extra > static_cast<int64_t>(place.size()) && value.size(extra) == 1) ++extra;
-  return extra == 0 ? value : value.view(value.sizes().vec().empty() ? IntArrayRef() : IntArrayRef(value.sizes().data() + extra, value.sizes().size() - static_cast<size_t>(extra)), where);
+  return extra == 0 ? value
+                    : value.view(value.sizes().vec().empty()
+                                     ? IntArrayRef()
+                                     : IntArrayRef(value.sizes().data() + extra, value.sizes().size() - static_cast<size_t>(extra)),
+                                 where);
 }
 
 void assign(const Tensor& self, ArrayRef<TensorIndex> list, const TensorOrScalar& value, bool accumulate, Where where) {
   const Indexed place = apply(self, list, where);
   if (!place.has_indices) {
-    if (accumulate) place.view.add_(value, 1, where);
-    else if (value.tensor() == nullptr) place.view.fill_(value, where);
-    else place.view.copy_(strip_leading_ones(*value.tensor(), place.view.sizes(), where), false, where);
+    if (accumulate)
+      place.view.add_(value, 1, where);
+    else if (value.tensor() == nullptr)
+      place.view.fill_(value, where);
+    else
+      place.view.copy_(strip_leading_ones(*value.tensor(), place.view.sizes(), where), false, where);
     return;
   }
   Tensor values = value.tensor() != nullptr ? *value.tensor() : full({}, value.scalar(), self.scalar_type(), where);
-  if (values.scalar_type() != self.scalar_type() && (value.tensor() == nullptr || values.dim() == 0)) values = values.to(self.scalar_type(), false, false, where);
+  if (values.scalar_type() != self.scalar_type() && (value.tensor() == nullptr || values.dim() == 0))
+    values = values.to(self.scalar_type(), false, false, where);
   const std::vector<Operand> operands = index_operands(place, {operand(place.view), operand(values)});
   const ir::AttrRef attrs[] = {accumulate};
   dispatch(OpCall{op<"index_put">(), operands, attrs, true, where});
@@ -154,7 +163,9 @@ Tensor index(const Tensor& self, ArrayRef<TensorIndex> list, Where where) {
   return dispatch(OpCall{op<"index">(), operands, {}, false, where});
 }
 Tensor Tensor::index(ArrayRef<TensorIndex> list, Where where) const { return tailor::index(*this, list, where); }
-Tensor Tensor::index(std::initializer_list<TensorIndex> list, Where where) const { return tailor::index(*this, ArrayRef<TensorIndex>(list), where); }
+Tensor Tensor::index(std::initializer_list<TensorIndex> list, Where where) const {
+  return tailor::index(*this, ArrayRef<TensorIndex>(list), where);
+}
 Tensor Tensor::operator[](const Tensor& i) const {
   if (i.dim() == 0 && is_integral(i.scalar_type())) return (*this)[i.item<int64_t>()];
   return index({TensorIndex(i)});
@@ -174,21 +185,29 @@ Tensor Tensor::index_put(ArrayRef<TensorIndex> list, const TensorOrScalar& value
   return tailor::index_put(*this, list, value, accumulate, where);
 }
 
-Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index, Where where) { return call<"index_select">(where, operands(self, index), dim); }
+Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index, Where where) {
+  return call<"index_select">(where, operands(self, index), dim);
+}
 Tensor Tensor::index_select(int64_t dim, const Tensor& index, Where where) const { return tailor::index_select(*this, dim, index, where); }
-Tensor gather(const Tensor& self, int64_t dim, const Tensor& index, bool, Where where) { return call<"gather">(where, operands(self, index), dim); }
-Tensor Tensor::gather(int64_t dim, const Tensor& index, bool sparse_grad, Where where) const { return tailor::gather(*this, dim, index, sparse_grad, where); }
+Tensor gather(const Tensor& self, int64_t dim, const Tensor& index, bool, Where where) {
+  return call<"gather">(where, operands(self, index), dim);
+}
+Tensor Tensor::gather(int64_t dim, const Tensor& index, bool sparse_grad, Where where) const {
+  return tailor::gather(*this, dim, index, sparse_grad, where);
+}
 
 Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const TensorOrScalar& source, Where where) {
   return call<"scatter">(where, operands(self, index, source), dim);
 }
 Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const TensorOrScalar& source, std::string_view reduce, Where where) {
-  return call<"scatter_reduce">(where, operands(self, index, scatter_source(self, index, source, where)), dim, scatter_operation(reduce), true);
+  return call<"scatter_reduce">(where, operands(self, index, scatter_source(self, index, source, where)), dim, scatter_operation(reduce),
+                                true);
 }
 Tensor scatter_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, Where where) {
   return call<"scatter_add">(where, operands(self, index, source), dim);
 }
-Tensor scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce, bool include_self, Where where) {
+Tensor scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce,
+                      bool include_self, Where where) {
   return call<"scatter_reduce">(where, operands(self, index, source), dim, scatter_reduction(reduce), include_self);
 }
 Tensor Tensor::scatter(int64_t dim, const Tensor& index, const TensorOrScalar& source, Where where) const {
@@ -201,7 +220,8 @@ Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const TensorOrScalar&
   return call_inplace<"scatter">(where, *this, operands(*this, index, source), dim);
 }
 Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const TensorOrScalar& source, std::string_view reduce, Where where) const {
-  return call_inplace<"scatter_reduce">(where, *this, operands(*this, index, scatter_source(*this, index, source, where)), dim, scatter_operation(reduce), true);
+  return call_inplace<"scatter_reduce">(where, *this, operands(*this, index, scatter_source(*this, index, source, where)), dim,
+                                        scatter_operation(reduce), true);
 }
 Tensor Tensor::scatter_add(int64_t dim, const Tensor& index, const Tensor& source, Where where) const {
   return tailor::scatter_add(*this, dim, index, source, where);
@@ -209,10 +229,12 @@ Tensor Tensor::scatter_add(int64_t dim, const Tensor& index, const Tensor& sourc
 Tensor& Tensor::scatter_add_(int64_t dim, const Tensor& index, const Tensor& source, Where where) const {
   return call_inplace<"scatter_add">(where, *this, operands(*this, index, source), dim);
 }
-Tensor Tensor::scatter_reduce(int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce, bool include_self, Where where) const {
+Tensor Tensor::scatter_reduce(int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce, bool include_self,
+                              Where where) const {
   return tailor::scatter_reduce(*this, dim, index, source, reduce, include_self, where);
 }
-Tensor& Tensor::scatter_reduce_(int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce, bool include_self, Where where) const {
+Tensor& Tensor::scatter_reduce_(int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce, bool include_self,
+                                Where where) const {
   return call_inplace<"scatter_reduce">(where, *this, operands(*this, index, source), dim, scatter_reduction(reduce), include_self);
 }
 

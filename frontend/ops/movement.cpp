@@ -43,7 +43,8 @@ Tensor repeat_interleave(const Tensor& self, int64_t repeats, std::optional<int6
   if (!dim) return repeat_interleave(reshape(self, -1, where), repeats, 0, std::nullopt, where);
   return call<"repeat_interleave">(where, operands(self), repeats, *dim);
 }
-Tensor repeat_interleave(const Tensor& self, const Tensor& repeats, std::optional<int64_t> dim, std::optional<int64_t> output_size, Where where) {
+Tensor repeat_interleave(const Tensor& self, const Tensor& repeats, std::optional<int64_t> dim, std::optional<int64_t> output_size,
+                         Where where) {
   if (!dim) return repeat_interleave(reshape(self, -1, where), repeats, 0, output_size, where);
   check(repeats.scalar_type() == kInt64 || repeats.scalar_type() == kInt32, "repeat_interleave: repeats has to be Long or Int tensor");
   if (!output_size) {
@@ -64,7 +65,9 @@ Tensor Tensor::repeat_interleave(const Tensor& repeats, std::optional<int64_t> d
 
 Tensor flip(const Tensor& self, IntArrayRef dims, Where where) { return call<"flip">(where, operands(self), dims); }
 Tensor Tensor::flip(IntArrayRef dims, Where where) const { return tailor::flip(*this, dims, where); }
-Tensor roll(const Tensor& self, IntArrayRef shifts, IntArrayRef dims, Where where) { return call<"roll">(where, operands(self), shifts, dims); }
+Tensor roll(const Tensor& self, IntArrayRef shifts, IntArrayRef dims, Where where) {
+  return call<"roll">(where, operands(self), shifts, dims);
+}
 Tensor Tensor::roll(IntArrayRef shifts, IntArrayRef dims, Where where) const { return tailor::roll(*this, shifts, dims, where); }
 
 Tensor tril(const Tensor& self, int64_t diagonal, Where where) { return call<"tril">(where, operands(self), diagonal); }
@@ -86,10 +89,14 @@ Tensor Tensor::diag(int64_t offset, Where where) const { return tailor::diag(*th
 
 Tensor pad(const Tensor& self, IntArrayRef pad, std::string_view mode, std::optional<double> value, Where where) {
   ir::PadMode kind = ir::PadMode::Constant;
-  if (mode == "reflect") kind = ir::PadMode::Reflect;
-  else if (mode == "replicate") kind = ir::PadMode::Replicate;
-  else if (mode == "circular") kind = ir::PadMode::Circular;
-  else check<NotImplementedError>(mode == "constant", "pad: Unrecognised padding mode ", mode);
+  if (mode == "reflect")
+    kind = ir::PadMode::Reflect;
+  else if (mode == "replicate")
+    kind = ir::PadMode::Replicate;
+  else if (mode == "circular")
+    kind = ir::PadMode::Circular;
+  else
+    check<NotImplementedError>(mode == "constant", "pad: Unrecognised padding mode ", mode);
   check(kind == ir::PadMode::Constant || !value || *value == 0, "pad: Padding mode \"", mode, "\" doesn't take in value argument");
   const Operand fill = kind == ir::PadMode::Constant ? Operand(Scalar(value.value_or(0.0))) : Operand(std::nullopt);
   return call<"pad">(where, operands(self, fill), pad, static_cast<int64_t>(kind));
@@ -97,6 +104,8 @@ Tensor pad(const Tensor& self, IntArrayRef pad, std::string_view mode, std::opti
 Tensor constant_pad_nd(const Tensor& self, IntArrayRef pad, const Scalar& value, Where where) {
   return call<"pad">(where, operands(self, value), pad, static_cast<int64_t>(ir::PadMode::Constant));
 }
-Tensor pixel_shuffle(const Tensor& self, int64_t upscale_factor, Where where) { return call<"pixel_shuffle">(where, operands(self), upscale_factor); }
+Tensor pixel_shuffle(const Tensor& self, int64_t upscale_factor, Where where) {
+  return call<"pixel_shuffle">(where, operands(self), upscale_factor);
+}
 
 }  // namespace tailor

@@ -6,9 +6,9 @@ namespace tailor {
 #define FREE_AS(name, op) \
   Tensor name(const TensorOrScalar& self, const TensorOrScalar& other, Where where) { return call<op>(where, operands(self, other)); }
 #define FREE(name) FREE_AS(name, #name)
-#define BOTH_AS(name, op)                                                                                                   \
-  FREE_AS(name, op)                                                                                                         \
-  Tensor Tensor::name(const TensorOrScalar& other, Where where) const { return call<op>(where, operands(*this, other)); }   \
+#define BOTH_AS(name, op)                                                                                                 \
+  FREE_AS(name, op)                                                                                                       \
+  Tensor Tensor::name(const TensorOrScalar& other, Where where) const { return call<op>(where, operands(*this, other)); } \
   Tensor& Tensor::name##_(const TensorOrScalar& other, Where where) const { return call_inplace<op>(where, *this, operands(*this, other)); }
 #define BOTH(name) BOTH_AS(name, #name)
 BOTH(mul)
@@ -40,7 +40,7 @@ FREE(div)
 #undef FREE
 #undef FREE_AS
 
-#define TENSORS(name)                                                                                                  \
+#define TENSORS(name)                                                                                                                     \
   Tensor name(const TensorOrScalar& self, const TensorOrScalar& other, Where where) { return call<#name>(where, operands(self, other)); } \
   Tensor Tensor::name(const Tensor& other, Where where) const { return call<#name>(where, operands(*this, other)); }
 TENSORS(maximum)
@@ -77,17 +77,21 @@ Tensor add(const TensorOrScalar& self, const TensorOrScalar& other, const Scalar
 Tensor sub(const TensorOrScalar& self, const TensorOrScalar& other, const Scalar& alpha, Where where) {
   return is_one(alpha) ? call<"sub">(where, operands(self, other)) : call<"sub">(where, operands(self, other, alpha));
 }
-Tensor subtract(const TensorOrScalar& self, const TensorOrScalar& other, const Scalar& alpha, Where where) { return sub(self, other, alpha, where); }
+Tensor subtract(const TensorOrScalar& self, const TensorOrScalar& other, const Scalar& alpha, Where where) {
+  return sub(self, other, alpha, where);
+}
 Tensor rsub(const Tensor& self, const TensorOrScalar& other, const Scalar& alpha, Where where) {
   return is_one(alpha) ? call<"rsub">(where, operands(self, other)) : call<"rsub">(where, operands(self, other, alpha));
 }
 Tensor Tensor::add(const TensorOrScalar& other, const Scalar& alpha, Where where) const { return tailor::add(*this, other, alpha, where); }
 Tensor Tensor::sub(const TensorOrScalar& other, const Scalar& alpha, Where where) const { return tailor::sub(*this, other, alpha, where); }
 Tensor& Tensor::add_(const TensorOrScalar& other, const Scalar& alpha, Where where) const {
-  return is_one(alpha) ? call_inplace<"add">(where, *this, operands(*this, other)) : call_inplace<"add">(where, *this, operands(*this, other, alpha));
+  return is_one(alpha) ? call_inplace<"add">(where, *this, operands(*this, other))
+                       : call_inplace<"add">(where, *this, operands(*this, other, alpha));
 }
 Tensor& Tensor::sub_(const TensorOrScalar& other, const Scalar& alpha, Where where) const {
-  return is_one(alpha) ? call_inplace<"sub">(where, *this, operands(*this, other)) : call_inplace<"sub">(where, *this, operands(*this, other, alpha));
+  return is_one(alpha) ? call_inplace<"sub">(where, *this, operands(*this, other))
+                       : call_inplace<"sub">(where, *this, operands(*this, other, alpha));
 }
 Tensor div(const TensorOrScalar& self, const TensorOrScalar& other, std::optional<std::string_view> rounding_mode, Where where) {
   return with_rounding_mode(rounding_mode, [&]<ir::FixedString Name>() { return call<Name>(where, operands(self, other)); });
@@ -98,12 +102,15 @@ Tensor Tensor::div(const TensorOrScalar& other, std::optional<std::string_view> 
 }
 Tensor& Tensor::div_(const TensorOrScalar& other, Where where) const { return call_inplace<"div">(where, *this, operands(*this, other)); }
 Tensor& Tensor::div_(const TensorOrScalar& other, std::optional<std::string_view> rounding_mode, Where where) const {
-  return with_rounding_mode(rounding_mode, [&]<ir::FixedString Name>() -> Tensor& { return call_inplace<Name>(where, *this, operands(*this, other)); });
+  return with_rounding_mode(rounding_mode,
+                            [&]<ir::FixedString Name>() -> Tensor& { return call_inplace<Name>(where, *this, operands(*this, other)); });
 }
 
-#define OPERATOR(symbol, name)                                                                                                                   \
-  Tensor operator symbol(const Tensor& self, const TensorOrScalar& other) { return call<name>(other.where(), operands(self, other)); }             \
-  Tensor operator symbol(const ScalarOperand& self, const Tensor& other) { return call<name>(self.where(), operands(self.scalar(), other)); }
+#define OPERATOR(symbol, name)                                                                                                         \
+  Tensor operator symbol(const Tensor& self, const TensorOrScalar& other) { return call<name>(other.where(), operands(self, other)); } \
+  Tensor operator symbol(const ScalarOperand& self, const Tensor& other) {                                                             \
+    return call<name>(self.where(), operands(self.scalar(), other));                                                                   \
+  }
 OPERATOR(+, "add")
 OPERATOR(-, "sub")
 OPERATOR(*, "mul")
@@ -119,7 +126,11 @@ OPERATOR(&, "bitwise_and")
 OPERATOR(|, "bitwise_or")
 OPERATOR(^, "bitwise_xor")
 #undef OPERATOR
-Tensor operator<<(const Tensor& self, const TensorOrScalar& count) { return call<"bitwise_left_shift">(count.where(), operands(self, count)); }
-Tensor operator>>(const Tensor& self, const TensorOrScalar& count) { return call<"bitwise_right_shift">(count.where(), operands(self, count)); }
+Tensor operator<<(const Tensor& self, const TensorOrScalar& count) {
+  return call<"bitwise_left_shift">(count.where(), operands(self, count));
+}
+Tensor operator>>(const Tensor& self, const TensorOrScalar& count) {
+  return call<"bitwise_right_shift">(count.where(), operands(self, count));
+}
 
 }  // namespace tailor

@@ -24,7 +24,8 @@ double largest_finite(ScalarType type) {
   }
 }
 
-std::array<Operand, 4> nan_to_num_operands(const Tensor& self, std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) {
+std::array<Operand, 4> nan_to_num_operands(const Tensor& self, std::optional<double> nan, std::optional<double> posinf,
+                                           std::optional<double> neginf) {
   const double largest = largest_finite(self.scalar_type());
   return operands(self, Scalar(nan.value_or(0.0)), Scalar(posinf.value_or(largest)), Scalar(neginf.value_or(-largest)));
 }
@@ -44,7 +45,8 @@ Tensor prelu_weight(const Tensor& self, const Tensor& weight) {
   if (weight.numel() == 1) return weight.dim() == 0 || self.dim() == 0 ? reshape(weight, {}) : weight;
   check(self.dim() > 0, "prelu: Not allow zero-dim input tensor.");
   const int64_t channels = self.dim() > 1 ? self.size(1) : 1;
-  check(channels == weight.numel(), "prelu: Mismatch of parameter numbers and input channel size. Found parameter numbers = ", weight.numel(),
+  check(channels == weight.numel(),
+        "prelu: Mismatch of parameter numbers and input channel size. Found parameter numbers = ", weight.numel(),
         " and channel size = ", channels, ".");
   Dims shape(static_cast<size_t>(self.dim()), 1);
   shape[self.dim() > 1 ? 1 : 0] = channels;
@@ -70,7 +72,8 @@ Tensor logit(const Tensor& self, std::optional<double> eps, Where where) {
 }
 Tensor Tensor::logit(std::optional<double> eps, Where where) const { return tailor::logit(*this, eps, where); }
 Tensor& Tensor::logit_(std::optional<double> eps, Where where) const {
-  return eps ? call_inplace<"logit_eps">(where, *this, operands(*this, Scalar(*eps))) : call_inplace<"logit">(where, *this, operands(*this));
+  return eps ? call_inplace<"logit_eps">(where, *this, operands(*this, Scalar(*eps)))
+             : call_inplace<"logit">(where, *this, operands(*this));
 }
 
 Tensor nan_to_num(const Tensor& self, std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf, Where where) {
@@ -92,7 +95,9 @@ Tensor clamp(const Tensor& self, const TensorOrScalar& min, const TensorOrScalar
 Tensor clip(const Tensor& self, const TensorOrScalar& min, const TensorOrScalar& max, Where where) { return clamp(self, min, max, where); }
 Tensor clamp_min(const Tensor& self, const TensorOrScalar& min, Where where) { return call<"clamp_min">(where, operands(self, min)); }
 Tensor clamp_max(const Tensor& self, const TensorOrScalar& max, Where where) { return call<"clamp_max">(where, operands(self, max)); }
-Tensor Tensor::clamp(const TensorOrScalar& min, const TensorOrScalar& max, Where where) const { return tailor::clamp(*this, min, max, where); }
+Tensor Tensor::clamp(const TensorOrScalar& min, const TensorOrScalar& max, Where where) const {
+  return tailor::clamp(*this, min, max, where);
+}
 Tensor& Tensor::clamp_(const TensorOrScalar& min, const TensorOrScalar& max, Where where) const {
   check_clamp(min, max);
   if (max.is_none()) return clamp_min_(min, where);
@@ -101,10 +106,16 @@ Tensor& Tensor::clamp_(const TensorOrScalar& min, const TensorOrScalar& max, Whe
 }
 Tensor Tensor::clamp_min(const TensorOrScalar& min, Where where) const { return call<"clamp_min">(where, operands(*this, min)); }
 Tensor Tensor::clamp_max(const TensorOrScalar& max, Where where) const { return call<"clamp_max">(where, operands(*this, max)); }
-Tensor& Tensor::clamp_min_(const TensorOrScalar& min, Where where) const { return call_inplace<"clamp_min">(where, *this, operands(*this, min)); }
-Tensor& Tensor::clamp_max_(const TensorOrScalar& max, Where where) const { return call_inplace<"clamp_max">(where, *this, operands(*this, max)); }
+Tensor& Tensor::clamp_min_(const TensorOrScalar& min, Where where) const {
+  return call_inplace<"clamp_min">(where, *this, operands(*this, min));
+}
+Tensor& Tensor::clamp_max_(const TensorOrScalar& max, Where where) const {
+  return call_inplace<"clamp_max">(where, *this, operands(*this, max));
+}
 
-Tensor leaky_relu(const Tensor& self, const Scalar& negative_slope, Where where) { return call<"leaky_relu">(where, operands(self, negative_slope)); }
+Tensor leaky_relu(const Tensor& self, const Scalar& negative_slope, Where where) {
+  return call<"leaky_relu">(where, operands(self, negative_slope));
+}
 Tensor elu(const Tensor& self, const Scalar& alpha, const Scalar& scale, const Scalar& input_scale, Where where) {
   return call<"elu">(where, operands(self, alpha, scale, input_scale));
 }
@@ -127,32 +138,38 @@ Tensor threshold(const Tensor& self, const Scalar& threshold, const Scalar& valu
   return call<"threshold">(where, operands(self, threshold, value));
 }
 Tensor logsigmoid(const Tensor& self, Where where) { return neg(softplus(neg(self, where), 1.0, 20.0, where), where); }
-Tensor prelu(const Tensor& self, const Tensor& weight, Where where) { return call<"prelu">(where, operands(self, prelu_weight(self, weight))); }
+Tensor prelu(const Tensor& self, const Tensor& weight, Where where) {
+  return call<"prelu">(where, operands(self, prelu_weight(self, weight)));
+}
 Tensor Tensor::prelu(const Tensor& weight, Where where) const { return tailor::prelu(*this, weight, where); }
 
 Tensor where(const Tensor& condition, const TensorOrScalar& self, const TensorOrScalar& other, Where at) {
   return call<"where">(at, operands(condition, self, other));
 }
-Tensor Tensor::where(const Tensor& condition, const TensorOrScalar& other, Where at) const { return tailor::where(condition, *this, other, at); }
+Tensor Tensor::where(const Tensor& condition, const TensorOrScalar& other, Where at) const {
+  return tailor::where(condition, *this, other, at);
+}
 std::vector<Tensor> where(const Tensor& condition, Where at) { return unbind(nonzero(condition, at), 1, at); }
 
-Tensor lerp(const Tensor& self, const Tensor& end, const TensorOrScalar& weight, Where where) { return call<"lerp">(where, operands(self, end, weight)); }
+Tensor lerp(const Tensor& self, const Tensor& end, const TensorOrScalar& weight, Where where) {
+  return call<"lerp">(where, operands(self, end, weight));
+}
 Tensor Tensor::lerp(const Tensor& end, const TensorOrScalar& weight, Where where) const { return tailor::lerp(*this, end, weight, where); }
 Tensor& Tensor::lerp_(const Tensor& end, const TensorOrScalar& weight, Where where) const {
   return call_inplace<"lerp">(where, *this, operands(*this, end, weight));
 }
 
-#define ADDC(name)                                                                                                                    \
-  Tensor name(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2, const Scalar& value, Where where) {                    \
-    if (value == Scalar(1)) return call<#name>(where, operands(self, tensor1, tensor2));                                               \
-    return call<#name>(where, operands(self, tensor1, tensor2, value));                                                                \
-  }                                                                                                                                   \
-  Tensor Tensor::name(const Tensor& tensor1, const Tensor& tensor2, const Scalar& value, Where where) const {                          \
-    return tailor::name(*this, tensor1, tensor2, value, where);                                                                        \
-  }                                                                                                                                   \
-  Tensor& Tensor::name##_(const Tensor& tensor1, const Tensor& tensor2, const Scalar& value, Where where) const {                      \
-    if (value == Scalar(1)) return call_inplace<#name>(where, *this, operands(*this, tensor1, tensor2));                               \
-    return call_inplace<#name>(where, *this, operands(*this, tensor1, tensor2, value));                                                \
+#define ADDC(name)                                                                                                  \
+  Tensor name(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2, const Scalar& value, Where where) { \
+    if (value == Scalar(1)) return call<#name>(where, operands(self, tensor1, tensor2));                            \
+    return call<#name>(where, operands(self, tensor1, tensor2, value));                                             \
+  }                                                                                                                 \
+  Tensor Tensor::name(const Tensor& tensor1, const Tensor& tensor2, const Scalar& value, Where where) const {       \
+    return tailor::name(*this, tensor1, tensor2, value, where);                                                     \
+  }                                                                                                                 \
+  Tensor& Tensor::name##_(const Tensor& tensor1, const Tensor& tensor2, const Scalar& value, Where where) const {   \
+    if (value == Scalar(1)) return call_inplace<#name>(where, *this, operands(*this, tensor1, tensor2));            \
+    return call_inplace<#name>(where, *this, operands(*this, tensor1, tensor2, value));                             \
   }
 ADDC(addcmul)
 ADDC(addcdiv)
@@ -161,7 +178,9 @@ ADDC(addcdiv)
 Tensor masked_fill(const Tensor& self, const Tensor& mask, const TensorOrScalar& value, Where where) {
   return call<"masked_fill">(where, operands(self, mask, value));
 }
-Tensor Tensor::masked_fill(const Tensor& mask, const TensorOrScalar& value, Where where) const { return tailor::masked_fill(*this, mask, value, where); }
+Tensor Tensor::masked_fill(const Tensor& mask, const TensorOrScalar& value, Where where) const {
+  return tailor::masked_fill(*this, mask, value, where);
+}
 Tensor& Tensor::masked_fill_(const Tensor& mask, const TensorOrScalar& value, Where where) const {
   return call_inplace<"masked_fill">(where, *this, operands(*this, mask, value));
 }
@@ -175,7 +194,8 @@ bool allclose(const Tensor& self, const Tensor& other, double rtol, double atol,
   return isclose(self, other, rtol, atol, equal_nan, where).all(where).item<bool>(where);
 }
 bool equal(const Tensor& self, const Tensor& other, Where where) {
-  check(self.scalar_type() == other.scalar_type(), "equal: Expected all tensors to have the same dtype, got ", self.scalar_type(), " and ", other.scalar_type());
+  check(self.scalar_type() == other.scalar_type(), "equal: Expected all tensors to have the same dtype, got ", self.scalar_type(), " and ",
+        other.scalar_type());
   if (self.sizes() != other.sizes()) return false;
   return self.numel() == 0 || self.eq(other, where).all(where).item<bool>(where);
 }
@@ -193,8 +213,10 @@ ScalarType result_type(const TensorOrScalar& a, const TensorOrScalar& b) {
   std::array<ir::SpecOperand, 2> specs;
   size_t i = 0;
   for (const TensorOrScalar* x : {&a, &b}) {
-    if (x->tensor() != nullptr) specs[i] = &impl_of(*x->tensor()).spec;
-    else if (x->is_scalar()) specs[i] = x->scalar();
+    if (x->tensor() != nullptr)
+      specs[i] = &impl_of(*x->tensor()).spec;
+    else if (x->is_scalar())
+      specs[i] = x->scalar();
     ++i;
   }
   return ir::result_type(specs);

@@ -45,11 +45,15 @@ Tensor randn(IntArrayRef size, TensorOptions options, Where where) {
 Tensor randint(int64_t high, IntArrayRef size, TensorOptions options, Where where) { return randint(0, high, size, options, where); }
 Tensor randint(int64_t low, int64_t high, IntArrayRef size, TensorOptions options, Where where) {
   const Draw draw(count(size));
-  return finish(call<"randint">(where, operands(Scalar(low), Scalar(high), draw.seed, draw.offset), size, options.dtype_opt().value_or(kInt64)), options);
+  return finish(
+      call<"randint">(where, operands(Scalar(low), Scalar(high), draw.seed, draw.offset), size, options.dtype_opt().value_or(kInt64)),
+      options);
 }
 Tensor rand_like(const Tensor& self, TensorOptions options, Where where) { return rand(self.sizes(), like(self, options), where); }
 Tensor randn_like(const Tensor& self, TensorOptions options, Where where) { return randn(self.sizes(), like(self, options), where); }
-Tensor randint_like(const Tensor& self, int64_t high, TensorOptions options, Where where) { return randint(0, high, self.sizes(), like(self, options), where); }
+Tensor randint_like(const Tensor& self, int64_t high, TensorOptions options, Where where) {
+  return randint(0, high, self.sizes(), like(self, options), where);
+}
 Tensor randint_like(const Tensor& self, int64_t low, int64_t high, TensorOptions options, Where where) {
   return randint(low, high, self.sizes(), like(self, options), where);
 }
@@ -83,7 +87,9 @@ Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement, Wh
   return call<"multinomial">(where, operands(self, draw.seed, draw.offset), num_samples, replacement);
 }
 Tensor Tensor::bernoulli(Where where) const { return tailor::bernoulli(*this, where); }
-Tensor Tensor::multinomial(int64_t num_samples, bool replacement, Where where) const { return tailor::multinomial(*this, num_samples, replacement, where); }
+Tensor Tensor::multinomial(int64_t num_samples, bool replacement, Where where) const {
+  return tailor::multinomial(*this, num_samples, replacement, where);
+}
 
 // In place: the numbers of the creation ops, written over self.
 Tensor& Tensor::uniform_(double from, double to, Where where) const {

@@ -52,7 +52,9 @@ Tensor Tensor::unflatten(int64_t dim, IntArrayRef sizes, Where where) const { re
 
 Tensor permute(const Tensor& self, IntArrayRef dims, Where where) { return call<"permute">(where, operands(self), dims); }
 Tensor Tensor::permute(IntArrayRef dims, Where where) const { return tailor::permute(*this, dims, where); }
-Tensor transpose(const Tensor& self, int64_t dim0, int64_t dim1, Where where) { return call<"transpose">(where, operands(self), dim0, dim1); }
+Tensor transpose(const Tensor& self, int64_t dim0, int64_t dim1, Where where) {
+  return call<"transpose">(where, operands(self), dim0, dim1);
+}
 Tensor swapaxes(const Tensor& self, int64_t dim0, int64_t dim1, Where where) { return transpose(self, dim0, dim1, where); }
 Tensor Tensor::transpose(int64_t dim0, int64_t dim1, Where where) const { return tailor::transpose(*this, dim0, dim1, where); }
 Tensor& Tensor::transpose_(int64_t dim0, int64_t dim1, Where where) const { return become(*this, transpose(dim0, dim1, where)); }
@@ -62,7 +64,9 @@ Tensor& Tensor::t_(Where where) const { return become(*this, t(where)); }
 Tensor movedim(const Tensor& self, IntArrayRef source, IntArrayRef destination, Where where) {
   return call<"movedim">(where, operands(self), source, destination);
 }
-Tensor Tensor::movedim(IntArrayRef source, IntArrayRef destination, Where where) const { return tailor::movedim(*this, source, destination, where); }
+Tensor Tensor::movedim(IntArrayRef source, IntArrayRef destination, Where where) const {
+  return tailor::movedim(*this, source, destination, where);
+}
 
 Tensor Tensor::expand(IntArrayRef size, bool, Where where) const { return call<"expand">(where, operands(*this), size); }
 Tensor Tensor::expand_as(const Tensor& other, Where where) const { return expand(other.sizes(), false, where); }
@@ -92,8 +96,12 @@ Tensor narrow(const Tensor& self, int64_t dim, const Tensor& start, int64_t leng
   check(start.dim() == 0 && is_integral(start.scalar_type()), "narrow: start must be an 0-dim integral Tensor.");
   return narrow(self, dim, start.item<int64_t>(where), length, where);
 }
-Tensor Tensor::narrow(int64_t dim, int64_t start, int64_t length, Where where) const { return tailor::narrow(*this, dim, start, length, where); }
-Tensor Tensor::narrow(int64_t dim, const Tensor& start, int64_t length, Where where) const { return tailor::narrow(*this, dim, start, length, where); }
+Tensor Tensor::narrow(int64_t dim, int64_t start, int64_t length, Where where) const {
+  return tailor::narrow(*this, dim, start, length, where);
+}
+Tensor Tensor::narrow(int64_t dim, const Tensor& start, int64_t length, Where where) const {
+  return tailor::narrow(*this, dim, start, length, where);
+}
 Tensor slice(const Tensor& self, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step, Where where) {
   return call<"slice">(where, operands(self), dim, start, end, step);
 }
@@ -125,8 +133,8 @@ std::vector<Tensor> split(const Tensor& self, IntArrayRef split_sizes, int64_t d
   int64_t start = 0;
   for (int64_t length : split_sizes) {
     check(length >= 0, "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=", split_sizes);
-    check(start + length <= total, "split_with_sizes expects split_sizes to sum exactly to ", total, " (input tensor's size at dimension ", dim,
-          "), but got split_sizes=", split_sizes);
+    check(start + length <= total, "split_with_sizes expects split_sizes to sum exactly to ", total, " (input tensor's size at dimension ",
+          dim, "), but got split_sizes=", split_sizes);
     pieces.push_back(narrow(self, dim, start, length, where));
     start += length;
   }
@@ -147,15 +155,21 @@ std::vector<Tensor> unbind(const Tensor& self, int64_t dim, Where where) {
   for (int64_t i = 0; i < self.size(dim); ++i) pieces.push_back(select(self, dim, i, where));
   return pieces;
 }
-std::vector<Tensor> Tensor::split(int64_t split_size, int64_t dim, Where where) const { return tailor::split(*this, split_size, dim, where); }
-std::vector<Tensor> Tensor::split(IntArrayRef split_sizes, int64_t dim, Where where) const { return tailor::split(*this, split_sizes, dim, where); }
+std::vector<Tensor> Tensor::split(int64_t split_size, int64_t dim, Where where) const {
+  return tailor::split(*this, split_size, dim, where);
+}
+std::vector<Tensor> Tensor::split(IntArrayRef split_sizes, int64_t dim, Where where) const {
+  return tailor::split(*this, split_sizes, dim, where);
+}
 std::vector<Tensor> Tensor::chunk(int64_t chunks, int64_t dim, Where where) const { return tailor::chunk(*this, chunks, dim, where); }
 std::vector<Tensor> Tensor::unbind(int64_t dim, Where where) const { return tailor::unbind(*this, dim, where); }
 
 Tensor diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2, Where where) {
   return call<"diagonal">(where, operands(self), offset, dim1, dim2);
 }
-Tensor Tensor::diagonal(int64_t offset, int64_t dim1, int64_t dim2, Where where) const { return tailor::diagonal(*this, offset, dim1, dim2, where); }
+Tensor Tensor::diagonal(int64_t offset, int64_t dim1, int64_t dim2, Where where) const {
+  return tailor::diagonal(*this, offset, dim1, dim2, where);
+}
 Tensor Tensor::unfold(int64_t dimension, int64_t size, int64_t step, Where where) const {
   return call<"unfold">(where, operands(*this), dimension, size, step);
 }
@@ -168,15 +182,16 @@ Tensor as_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride, std:
   int64_t last = start;
   bool empty = false;
   for (size_t i = 0; i < size.size(); ++i) {
-    check(size[i] >= 0 && stride[i] >= 0, "as_strided: Negative strides are not supported at the moment, got strides: ", stride, " for sizes ", size);
+    check(size[i] >= 0 && stride[i] >= 0, "as_strided: Negative strides are not supported at the moment, got strides: ", stride,
+          " for sizes ", size);
     empty |= size[i] == 0;
     last += (size[i] - 1) * stride[i];
   }
   if (impl.storage && !empty) {
     const int64_t needed = (last + 1) * element_size(impl.spec.dtype);
-    check(needed <= static_cast<int64_t>(impl.storage->bytes()), "as_strided: setStorage: sizes ", size, ", strides ", stride, ", storage offset ", start,
-          ", and itemsize ", element_size(impl.spec.dtype), " requiring a storage size of ", needed, " are out of bounds for storage of size ",
-          impl.storage->bytes());
+    check(needed <= static_cast<int64_t>(impl.storage->bytes()), "as_strided: setStorage: sizes ", size, ", strides ", stride,
+          ", storage offset ", start, ", and itemsize ", element_size(impl.spec.dtype), " requiring a storage size of ", needed,
+          " are out of bounds for storage of size ", impl.storage->bytes());
   }
   return call<"as_strided">(where, operands(self), size, stride, start - impl.offset);
 }

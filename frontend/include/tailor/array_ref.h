@@ -21,7 +21,8 @@ class ArrayRef {
   constexpr ArrayRef(const std::initializer_list<T>& list) : data_(list.begin()), size_(list.size()) {}
   ArrayRef(const std::vector<T>& v) : data_(v.data()), size_(v.size()) {}
   constexpr ArrayRef(const T& one) : data_(&one), size_(1) {}
-  template <size_t N> constexpr ArrayRef(const std::array<T, N>& v) : data_(v.data()), size_(N) {}
+  template <size_t N>
+  constexpr ArrayRef(const std::array<T, N>& v) : data_(v.data()), size_(N) {}
   constexpr const T* data() const { return data_; }
   constexpr size_t size() const { return size_; }
   constexpr bool empty() const { return size_ == 0; }
@@ -55,10 +56,10 @@ class OptionalIntArrayRef {
   constexpr OptionalIntArrayRef(std::initializer_list<int64_t> list) : list_(list), present_(true) {}
   OptionalIntArrayRef(const std::vector<int64_t>& list) : list_(list), present_(true) {}
   OptionalIntArrayRef(const Dims& list) : list_(list), present_(true) {}
-  template <size_t N> constexpr OptionalIntArrayRef(const std::array<int64_t, N>& list) : list_(list), present_(true) {}
+  template <size_t N>
+  constexpr OptionalIntArrayRef(const std::array<int64_t, N>& list) : list_(list), present_(true) {}
   template <std::integral T>
-    requires(!std::same_as<T, bool>)
-  constexpr OptionalIntArrayRef(T one) : one_(static_cast<int64_t>(one)), present_(true), single_(true) {}
+  requires(!std::same_as<T, bool>) constexpr OptionalIntArrayRef(T one) : one_(static_cast<int64_t>(one)), present_(true), single_(true) {}
   OptionalIntArrayRef(const std::optional<IntArrayRef>& list) : list_(list.value_or(IntArrayRef{})), present_(list.has_value()) {}
   OptionalIntArrayRef(const std::optional<int64_t>& one) : one_(one.value_or(0)), present_(one.has_value()), single_(present_) {}
   constexpr bool has_value() const { return present_; }

@@ -23,7 +23,8 @@ inline constexpr EllipsisType Ellipsis{};
 /// start:stop:step, as in Python; a step must be positive.
 class Slice {
  public:
-  constexpr Slice(std::optional<int64_t> start = std::nullopt, std::optional<int64_t> stop = std::nullopt, std::optional<int64_t> step = std::nullopt)
+  constexpr Slice(std::optional<int64_t> start = std::nullopt, std::optional<int64_t> stop = std::nullopt,
+                  std::optional<int64_t> step = std::nullopt)
       : start_(start), stop_(stop), step_(step.value_or(1)) {}
   constexpr std::optional<int64_t> start() const { return start_; }
   constexpr std::optional<int64_t> stop() const { return stop_; }
@@ -43,7 +44,8 @@ class TensorIndex {
   TensorIndex(const char* text) : kind_(Kind::Ellipsis) {
     check(std::string_view(text) == "...", "Expected \"...\" to represent an ellipsis index, but got \"", text, "\"");
   }
-  template <std::integral T> TensorIndex(T i) : kind_(std::same_as<T, bool> ? Kind::Boolean : Kind::Integer), integer_(static_cast<int64_t>(i)) {}
+  template <std::integral T>
+  TensorIndex(T i) : kind_(std::same_as<T, bool> ? Kind::Boolean : Kind::Integer), integer_(static_cast<int64_t>(i)) {}
   TensorIndex(Slice slice) : kind_(Kind::Slice), slice_(slice) {}
   TensorIndex(const Tensor& tensor) : kind_(Kind::Tensor), tensor_(tensor) {}
   Kind kind() const { return kind_; }

@@ -44,8 +44,8 @@ class TensorOrScalar {
   template <std::same_as<std::optional<Tensor>> T>
   TensorOrScalar(const T& tensor, Where where = Where::current()) : tensor_(tensor ? &*tensor : nullptr), where_(where) {}
   template <class T>
-    requires std::convertible_to<const T&, Scalar>
-  TensorOrScalar(const T& value, Where where = Where::current()) : scalar_(value), is_scalar_(true), where_(where) {}
+  requires std::convertible_to<const T&, Scalar> TensorOrScalar(const T& value, Where where = Where::current())
+      : scalar_(value), is_scalar_(true), where_(where) {}
   TensorOrScalar(const std::optional<Scalar>& value, Where where = Where::current())
       : scalar_(value.value_or(Scalar())), is_scalar_(value.has_value()), where_(where) {}
   const Tensor* tensor() const { return tensor_; }
@@ -131,17 +131,28 @@ class Tensor {
   // ---- host access ------------------------------------------------------------------------------------------------
   /// The value of a tensor of one element. Throws Error for any other number.
   Scalar item(Where where = Where::current()) const;
-  template <class T> T item(Where where = Where::current()) const { return item(where).template to<T>(); }
+  template <class T>
+  T item(Where where = Where::current()) const {
+    return item(where).template to<T>();
+  }
   /// Pointer to the first element. Throws Error when T is not the dtype. The storage counts as exposed afterwards.
-  template <class T> T* data_ptr(Where where = Where::current()) const { return static_cast<T*>(typed_data(scalar_type_of<std::remove_const_t<T>>, !std::is_const_v<T>, where)); }
-  template <class T> const T* const_data_ptr(Where where = Where::current()) const {
+  template <class T>
+  T* data_ptr(Where where = Where::current()) const {
+    return static_cast<T*>(typed_data(scalar_type_of<std::remove_const_t<T>>, !std::is_const_v<T>, where));
+  }
+  template <class T>
+  const T* const_data_ptr(Where where = Where::current()) const {
     return static_cast<const T*>(typed_data(scalar_type_of<std::remove_const_t<T>>, false, where));
   }
-  template <class T> T* mutable_data_ptr(Where where = Where::current()) const { return data_ptr<T>(where); }
+  template <class T>
+  T* mutable_data_ptr(Where where = Where::current()) const {
+    return data_ptr<T>(where);
+  }
   void* data_ptr(Where where = Where::current()) const { return typed_data(ScalarType::Undefined, true, where); }
   const void* const_data_ptr(Where where = Where::current()) const { return typed_data(ScalarType::Undefined, false, where); }
   void* mutable_data_ptr(Where where = Where::current()) const { return data_ptr(where); }
-  template <class T, size_t N> TensorAccessor<T, N> accessor(Where where = Where::current()) const {
+  template <class T, size_t N>
+  TensorAccessor<T, N> accessor(Where where = Where::current()) const {
     static_assert(N > 0, "accessor needs at least one dimension; use item() for a scalar tensor");
     check(dim() == static_cast<int64_t>(N), "TensorAccessor expected ", N, " dims but tensor has ", dim());
     return {data_ptr<T>(where), sizes().data(), strides().data()};
@@ -158,13 +169,17 @@ class Tensor {
   /// Undefined until a gradient was accumulated.
   const Tensor& grad() const;
   Tensor& mutable_grad() const;
-  void backward(const Tensor& gradient = {}, std::optional<bool> retain_graph = std::nullopt, bool create_graph = false, Where where = Where::current()) const;
+  void backward(const Tensor& gradient = {}, std::optional<bool> retain_graph = std::nullopt, bool create_graph = false,
+                Where where = Where::current()) const;
   void retain_grad() const;
   /// Shares the data, outside of gradient computation.
   Tensor detach(Where where = Where::current()) const;
   Tensor& detach_() const;
   Tensor data() const { return detach(); }
-  template <class T> T* data(Where where = Where::current()) const { return data_ptr<T>(where); }
+  template <class T>
+  T* data(Where where = Where::current()) const {
+    return data_ptr<T>(where);
+  }
   Tensor tensor_data() const { return detach(); }
   Tensor variable_data() const { return detach(); }
   /// Makes this handle's tensor be `data` (same dtype).
@@ -196,17 +211,19 @@ class Tensor {
   Tensor new_full(IntArrayRef sizes, Scalar value, TensorOptions options = {}, Where where = Where::current()) const;
 
   // ---- pointwise of one operand: `name` and, in place, `name_` ----------------------------------------------------
-#define TAILOR_UNARY(name)                              \
-  Tensor name(Where where = Where::current()) const;    \
+#define TAILOR_UNARY(name)                           \
+  Tensor name(Where where = Where::current()) const; \
   Tensor& name##_(Where where = Where::current()) const;
-  TAILOR_UNARY(abs) TAILOR_UNARY(acos) TAILOR_UNARY(acosh) TAILOR_UNARY(asin) TAILOR_UNARY(asinh) TAILOR_UNARY(atan) TAILOR_UNARY(atanh)
-  TAILOR_UNARY(bitwise_not) TAILOR_UNARY(ceil) TAILOR_UNARY(cos) TAILOR_UNARY(cosh) TAILOR_UNARY(erf) TAILOR_UNARY(erfc) TAILOR_UNARY(erfinv)
-  TAILOR_UNARY(exp) TAILOR_UNARY(exp2) TAILOR_UNARY(expm1) TAILOR_UNARY(floor) TAILOR_UNARY(frac) TAILOR_UNARY(lgamma) TAILOR_UNARY(log)
-  TAILOR_UNARY(log10) TAILOR_UNARY(log1p) TAILOR_UNARY(log2) TAILOR_UNARY(logical_not) TAILOR_UNARY(neg) TAILOR_UNARY(negative)
-  TAILOR_UNARY(reciprocal) TAILOR_UNARY(relu) TAILOR_UNARY(rsqrt) TAILOR_UNARY(sigmoid) TAILOR_UNARY(sign) TAILOR_UNARY(sin)
-  TAILOR_UNARY(sinh) TAILOR_UNARY(sqrt) TAILOR_UNARY(square) TAILOR_UNARY(tan) TAILOR_UNARY(tanh) TAILOR_UNARY(trunc) TAILOR_UNARY(absolute)
+  TAILOR_UNARY(abs)
+  TAILOR_UNARY(acos) TAILOR_UNARY(acosh) TAILOR_UNARY(asin) TAILOR_UNARY(asinh) TAILOR_UNARY(atan) TAILOR_UNARY(atanh)
+      TAILOR_UNARY(bitwise_not) TAILOR_UNARY(ceil) TAILOR_UNARY(cos) TAILOR_UNARY(cosh) TAILOR_UNARY(erf) TAILOR_UNARY(erfc)
+          TAILOR_UNARY(erfinv) TAILOR_UNARY(exp) TAILOR_UNARY(exp2) TAILOR_UNARY(expm1) TAILOR_UNARY(floor) TAILOR_UNARY(frac)
+              TAILOR_UNARY(lgamma) TAILOR_UNARY(log) TAILOR_UNARY(log10) TAILOR_UNARY(log1p) TAILOR_UNARY(log2) TAILOR_UNARY(logical_not)
+                  TAILOR_UNARY(neg) TAILOR_UNARY(negative) TAILOR_UNARY(reciprocal) TAILOR_UNARY(relu) TAILOR_UNARY(rsqrt)
+                      TAILOR_UNARY(sigmoid) TAILOR_UNARY(sign) TAILOR_UNARY(sin) TAILOR_UNARY(sinh) TAILOR_UNARY(sqrt) TAILOR_UNARY(square)
+                          TAILOR_UNARY(tan) TAILOR_UNARY(tanh) TAILOR_UNARY(trunc) TAILOR_UNARY(absolute)
 #undef TAILOR_UNARY
-  Tensor round(int64_t decimals = 0, Where where = Where::current()) const;
+                              Tensor round(int64_t decimals = 0, Where where = Where::current()) const;
   Tensor& round_(int64_t decimals = 0, Where where = Where::current()) const;
   Tensor positive(Where where = Where::current()) const;
   Tensor isnan(Where where = Where::current()) const;
@@ -215,25 +232,28 @@ class Tensor {
   Tensor signbit(Where where = Where::current()) const;
   Tensor logit(std::optional<double> eps = std::nullopt, Where where = Where::current()) const;
   Tensor& logit_(std::optional<double> eps = std::nullopt, Where where = Where::current()) const;
-  Tensor nan_to_num(std::optional<double> nan = std::nullopt, std::optional<double> posinf = std::nullopt, std::optional<double> neginf = std::nullopt,
-                    Where where = Where::current()) const;
-  Tensor& nan_to_num_(std::optional<double> nan = std::nullopt, std::optional<double> posinf = std::nullopt, std::optional<double> neginf = std::nullopt,
-                      Where where = Where::current()) const;
+  Tensor nan_to_num(std::optional<double> nan = std::nullopt, std::optional<double> posinf = std::nullopt,
+                    std::optional<double> neginf = std::nullopt, Where where = Where::current()) const;
+  Tensor& nan_to_num_(std::optional<double> nan = std::nullopt, std::optional<double> posinf = std::nullopt,
+                      std::optional<double> neginf = std::nullopt, Where where = Where::current()) const;
   Tensor clamp(const TensorOrScalar& min = std::nullopt, const TensorOrScalar& max = std::nullopt, Where where = Where::current()) const;
   Tensor& clamp_(const TensorOrScalar& min = std::nullopt, const TensorOrScalar& max = std::nullopt, Where where = Where::current()) const;
-  Tensor clip(const TensorOrScalar& min = std::nullopt, const TensorOrScalar& max = std::nullopt, Where where = Where::current()) const { return clamp(min, max, where); }
+  Tensor clip(const TensorOrScalar& min = std::nullopt, const TensorOrScalar& max = std::nullopt, Where where = Where::current()) const {
+    return clamp(min, max, where);
+  }
 
   // ---- pointwise of two operands: `name` and, in place, `name_` ---------------------------------------------------
-#define TAILOR_BINARY(name)                                                        \
-  Tensor name(const TensorOrScalar& other, Where where = Where::current()) const;  \
+#define TAILOR_BINARY(name)                                                       \
+  Tensor name(const TensorOrScalar& other, Where where = Where::current()) const; \
   Tensor& name##_(const TensorOrScalar& other, Where where = Where::current()) const;
-  TAILOR_BINARY(mul) TAILOR_BINARY(multiply) TAILOR_BINARY(floor_divide) TAILOR_BINARY(remainder) TAILOR_BINARY(fmod) TAILOR_BINARY(pow)
-  TAILOR_BINARY(atan2) TAILOR_BINARY(hypot) TAILOR_BINARY(copysign) TAILOR_BINARY(xlogy) TAILOR_BINARY(eq) TAILOR_BINARY(ne) TAILOR_BINARY(lt)
-  TAILOR_BINARY(le) TAILOR_BINARY(gt) TAILOR_BINARY(ge) TAILOR_BINARY(logical_and) TAILOR_BINARY(logical_or) TAILOR_BINARY(logical_xor)
-  TAILOR_BINARY(bitwise_and) TAILOR_BINARY(bitwise_or) TAILOR_BINARY(bitwise_xor) TAILOR_BINARY(bitwise_left_shift)
-  TAILOR_BINARY(bitwise_right_shift) TAILOR_BINARY(clamp_min) TAILOR_BINARY(clamp_max)
+  TAILOR_BINARY(mul)
+  TAILOR_BINARY(multiply) TAILOR_BINARY(floor_divide) TAILOR_BINARY(remainder) TAILOR_BINARY(fmod) TAILOR_BINARY(pow) TAILOR_BINARY(atan2)
+      TAILOR_BINARY(hypot) TAILOR_BINARY(copysign) TAILOR_BINARY(xlogy) TAILOR_BINARY(eq) TAILOR_BINARY(ne) TAILOR_BINARY(lt)
+          TAILOR_BINARY(le) TAILOR_BINARY(gt) TAILOR_BINARY(ge) TAILOR_BINARY(logical_and) TAILOR_BINARY(logical_or)
+              TAILOR_BINARY(logical_xor) TAILOR_BINARY(bitwise_and) TAILOR_BINARY(bitwise_or) TAILOR_BINARY(bitwise_xor)
+                  TAILOR_BINARY(bitwise_left_shift) TAILOR_BINARY(bitwise_right_shift) TAILOR_BINARY(clamp_min) TAILOR_BINARY(clamp_max)
 #undef TAILOR_BINARY
-  Tensor maximum(const Tensor& other, Where where = Where::current()) const;
+                      Tensor maximum(const Tensor& other, Where where = Where::current()) const;
   Tensor minimum(const Tensor& other, Where where = Where::current()) const;
   Tensor fmax(const Tensor& other, Where where = Where::current()) const;
   Tensor fmin(const Tensor& other, Where where = Where::current()) const;
@@ -277,9 +297,11 @@ class Tensor {
 
   // ---- reductions -------------------------------------------------------------------------------------------------
   Tensor sum(std::optional<ScalarType> dtype = std::nullopt, Where where = Where::current()) const;
-  Tensor sum(OptionalIntArrayRef dim, bool keepdim = false, std::optional<ScalarType> dtype = std::nullopt, Where where = Where::current()) const;
+  Tensor sum(OptionalIntArrayRef dim, bool keepdim = false, std::optional<ScalarType> dtype = std::nullopt,
+             Where where = Where::current()) const;
   Tensor mean(std::optional<ScalarType> dtype = std::nullopt, Where where = Where::current()) const;
-  Tensor mean(OptionalIntArrayRef dim, bool keepdim = false, std::optional<ScalarType> dtype = std::nullopt, Where where = Where::current()) const;
+  Tensor mean(OptionalIntArrayRef dim, bool keepdim = false, std::optional<ScalarType> dtype = std::nullopt,
+              Where where = Where::current()) const;
   Tensor prod(std::optional<ScalarType> dtype = std::nullopt, Where where = Where::current()) const;
   Tensor prod(int64_t dim, bool keepdim = false, std::optional<ScalarType> dtype = std::nullopt, Where where = Where::current()) const;
   Tensor amax(IntArrayRef dim = {}, bool keepdim = false, Where where = Where::current()) const;
@@ -297,11 +319,19 @@ class Tensor {
   Tensor all(Where where = Where::current()) const;
   Tensor all(OptionalIntArrayRef dim, bool keepdim = false, Where where = Where::current()) const;
   Tensor var(Where where = Where::current()) const { return var(std::nullopt, std::nullopt, false, where); }
-  template <std::same_as<bool> B> Tensor var(B unbiased, Where where = Where::current()) const { return var(std::nullopt, Scalar(unbiased), false, where); }
-  Tensor var(OptionalIntArrayRef dim, std::optional<Scalar> correction = std::nullopt, bool keepdim = false, Where where = Where::current()) const;
+  template <std::same_as<bool> B>
+  Tensor var(B unbiased, Where where = Where::current()) const {
+    return var(std::nullopt, Scalar(unbiased), false, where);
+  }
+  Tensor var(OptionalIntArrayRef dim, std::optional<Scalar> correction = std::nullopt, bool keepdim = false,
+             Where where = Where::current()) const;
   Tensor std(Where where = Where::current()) const { return std(std::nullopt, std::nullopt, false, where); }
-  template <std::same_as<bool> B> Tensor std(B unbiased, Where where = Where::current()) const { return std(std::nullopt, Scalar(unbiased), false, where); }
-  Tensor std(OptionalIntArrayRef dim, std::optional<Scalar> correction = std::nullopt, bool keepdim = false, Where where = Where::current()) const;
+  template <std::same_as<bool> B>
+  Tensor std(B unbiased, Where where = Where::current()) const {
+    return std(std::nullopt, Scalar(unbiased), false, where);
+  }
+  Tensor std(OptionalIntArrayRef dim, std::optional<Scalar> correction = std::nullopt, bool keepdim = false,
+             Where where = Where::current()) const;
   Tensor logsumexp(IntArrayRef dim, bool keepdim = false, Where where = Where::current()) const;
   Tensor norm(const Scalar& p = 2, Where where = Where::current()) const;
   Tensor norm(const std::optional<Scalar>& p, IntArrayRef dim, bool keepdim = false, Where where = Where::current()) const;
@@ -318,12 +348,15 @@ class Tensor {
   std::tuple<Tensor, Tensor> cummin(int64_t dim, Where where = Where::current()) const;
   Tensor logcumsumexp(int64_t dim, Where where = Where::current()) const;
   std::tuple<Tensor, Tensor> sort(int64_t dim = -1, bool descending = false, Where where = Where::current()) const;
-  std::tuple<Tensor, Tensor> sort(std::optional<bool> stable, int64_t dim = -1, bool descending = false, Where where = Where::current()) const;
+  std::tuple<Tensor, Tensor> sort(std::optional<bool> stable, int64_t dim = -1, bool descending = false,
+                                  Where where = Where::current()) const;
   Tensor argsort(int64_t dim = -1, bool descending = false, Where where = Where::current()) const;
-  template <std::same_as<bool> B> Tensor argsort(B stable, int64_t dim = -1, bool descending = false, Where where = Where::current()) const {
+  template <std::same_as<bool> B>
+  Tensor argsort(B stable, int64_t dim = -1, bool descending = false, Where where = Where::current()) const {
     return std::get<1>(sort(std::optional<bool>(stable), dim, descending, where));
   }
-  std::tuple<Tensor, Tensor> topk(int64_t k, int64_t dim = -1, bool largest = true, bool sorted = true, Where where = Where::current()) const;
+  std::tuple<Tensor, Tensor> topk(int64_t k, int64_t dim = -1, bool largest = true, bool sorted = true,
+                                  Where where = Where::current()) const;
   Tensor softmax(int64_t dim, std::optional<ScalarType> dtype = std::nullopt, Where where = Where::current()) const;
   Tensor log_softmax(int64_t dim, std::optional<ScalarType> dtype = std::nullopt, Where where = Where::current()) const;
 
@@ -362,13 +395,15 @@ class Tensor {
   std::vector<Tensor> unbind(int64_t dim = 0, Where where = Where::current()) const;
   Tensor diagonal(int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1, Where where = Where::current()) const;
   Tensor unfold(int64_t dimension, int64_t size, int64_t step, Where where = Where::current()) const;
-  Tensor as_strided(IntArrayRef size, IntArrayRef stride, std::optional<int64_t> storage_offset = std::nullopt, Where where = Where::current()) const;
-  Tensor& as_strided_(IntArrayRef size, IntArrayRef stride, std::optional<int64_t> storage_offset = std::nullopt, Where where = Where::current()) const;
+  Tensor as_strided(IntArrayRef size, IntArrayRef stride, std::optional<int64_t> storage_offset = std::nullopt,
+                    Where where = Where::current()) const;
+  Tensor& as_strided_(IntArrayRef size, IntArrayRef stride, std::optional<int64_t> storage_offset = std::nullopt,
+                      Where where = Where::current()) const;
   Tensor repeat(IntArrayRef repeats, Where where = Where::current()) const;
   Tensor repeat_interleave(int64_t repeats, std::optional<int64_t> dim = std::nullopt, std::optional<int64_t> output_size = std::nullopt,
                            Where where = Where::current()) const;
-  Tensor repeat_interleave(const Tensor& repeats, std::optional<int64_t> dim = std::nullopt, std::optional<int64_t> output_size = std::nullopt,
-                           Where where = Where::current()) const;
+  Tensor repeat_interleave(const Tensor& repeats, std::optional<int64_t> dim = std::nullopt,
+                           std::optional<int64_t> output_size = std::nullopt, Where where = Where::current()) const;
   Tensor tile(IntArrayRef dims, Where where = Where::current()) const;
   Tensor flip(IntArrayRef dims, Where where = Where::current()) const;
   Tensor roll(IntArrayRef shifts, IntArrayRef dims = {}, Where where = Where::current()) const;
@@ -383,16 +418,20 @@ class Tensor {
   Tensor operator[](const Tensor& index) const;
   Tensor index(ArrayRef<indexing::TensorIndex> indices, Where where = Where::current()) const;
   Tensor index(std::initializer_list<indexing::TensorIndex> indices, Where where = Where::current()) const;
-  Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const TensorOrScalar& value, bool accumulate = false, Where where = Where::current()) const;
+  Tensor& index_put_(ArrayRef<indexing::TensorIndex> indices, const TensorOrScalar& value, bool accumulate = false,
+                     Where where = Where::current()) const;
   Tensor& index_put_(std::initializer_list<indexing::TensorIndex> indices, const TensorOrScalar& value, bool accumulate = false,
                      Where where = Where::current()) const;
-  Tensor index_put(ArrayRef<indexing::TensorIndex> indices, const TensorOrScalar& value, bool accumulate = false, Where where = Where::current()) const;
+  Tensor index_put(ArrayRef<indexing::TensorIndex> indices, const TensorOrScalar& value, bool accumulate = false,
+                   Where where = Where::current()) const;
   Tensor index_select(int64_t dim, const Tensor& index, Where where = Where::current()) const;
   Tensor gather(int64_t dim, const Tensor& index, bool sparse_grad = false, Where where = Where::current()) const;
   Tensor scatter(int64_t dim, const Tensor& index, const TensorOrScalar& source, Where where = Where::current()) const;
-  Tensor scatter(int64_t dim, const Tensor& index, const TensorOrScalar& source, std::string_view reduce, Where where = Where::current()) const;
+  Tensor scatter(int64_t dim, const Tensor& index, const TensorOrScalar& source, std::string_view reduce,
+                 Where where = Where::current()) const;
   Tensor& scatter_(int64_t dim, const Tensor& index, const TensorOrScalar& source, Where where = Where::current()) const;
-  Tensor& scatter_(int64_t dim, const Tensor& index, const TensorOrScalar& source, std::string_view reduce, Where where = Where::current()) const;
+  Tensor& scatter_(int64_t dim, const Tensor& index, const TensorOrScalar& source, std::string_view reduce,
+                   Where where = Where::current()) const;
   Tensor scatter_add(int64_t dim, const Tensor& index, const Tensor& source, Where where = Where::current()) const;
   Tensor& scatter_add_(int64_t dim, const Tensor& index, const Tensor& source, Where where = Where::current()) const;
   Tensor scatter_reduce(int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce, bool include_self = true,
@@ -410,8 +449,10 @@ class Tensor {
   Tensor mv(const Tensor& vec, Where where = Where::current()) const;
   Tensor dot(const Tensor& other, Where where = Where::current()) const;
   Tensor outer(const Tensor& other, Where where = Where::current()) const;
-  Tensor addmm(const Tensor& mat1, const Tensor& mat2, const Scalar& beta = 1, const Scalar& alpha = 1, Where where = Where::current()) const;
-  Tensor baddbmm(const Tensor& batch1, const Tensor& batch2, const Scalar& beta = 1, const Scalar& alpha = 1, Where where = Where::current()) const;
+  Tensor addmm(const Tensor& mat1, const Tensor& mat2, const Scalar& beta = 1, const Scalar& alpha = 1,
+               Where where = Where::current()) const;
+  Tensor baddbmm(const Tensor& batch1, const Tensor& batch2, const Scalar& beta = 1, const Scalar& alpha = 1,
+                 Where where = Where::current()) const;
 
   // ---- random -----------------------------------------------------------------------------------------------------
   Tensor& uniform_(double from = 0, double to = 1, Where where = Where::current()) const;
@@ -437,8 +478,8 @@ std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 class ScalarOperand {
  public:
   template <class T>
-    requires std::convertible_to<const T&, Scalar>
-  ScalarOperand(const T& value, Where where = Where::current()) : scalar_(value), where_(where) {}
+  requires std::convertible_to<const T&, Scalar> ScalarOperand(const T& value, Where where = Where::current())
+      : scalar_(value), where_(where) {}
   const Scalar& scalar() const { return scalar_; }
   Where where() const { return where_; }
 
@@ -469,6 +510,8 @@ TAILOR_OPERATOR(^)
 Tensor operator<<(const Tensor& self, const TensorOrScalar& count);
 Tensor operator>>(const Tensor& self, const TensorOrScalar& count);
 
-inline Tensor& Tensor::operator=(const TensorOrScalar& value) && { return value.tensor() != nullptr ? copy_(*value.tensor(), false, value.where()) : fill_(value, value.where()); }
+inline Tensor& Tensor::operator=(const TensorOrScalar& value) && {
+  return value.tensor() != nullptr ? copy_(*value.tensor(), false, value.where()) : fill_(value, value.where());
+}
 
 }  // namespace tailor

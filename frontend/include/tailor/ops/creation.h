@@ -33,7 +33,8 @@ Tensor arange(const Scalar& start, const Scalar& end, TensorOptions options = {}
 Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, TensorOptions options = {}, Where where = Where::current());
 /// `steps` numbers from start to end, both included.
 Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, TensorOptions options = {}, Where where = Where::current());
-Tensor linspace(const TensorOrScalar& start, const TensorOrScalar& end, int64_t steps, TensorOptions options = {}, Where where = Where::current());
+Tensor linspace(const TensorOrScalar& start, const TensorOrScalar& end, int64_t steps, TensorOptions options = {},
+                Where where = Where::current());
 /// Ones on the diagonal.
 Tensor eye(int64_t n, TensorOptions options = {}, Where where = Where::current());
 Tensor eye(int64_t n, int64_t m, TensorOptions options = {}, Where where = Where::current());
@@ -68,12 +69,14 @@ Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement = f
 class TensorData {
  public:
   template <class T>
-    requires(scalar_type_of<T> != ScalarType::Undefined || std::integral<T>)
-  TensorData(T value) : scalar_(value), dtype_(dtype_of<T>()) {}
+  requires(scalar_type_of<T> != ScalarType::Undefined || std::integral<T>) TensorData(T value) : scalar_(value), dtype_(dtype_of<T>()) {}
   TensorData(std::initializer_list<TensorData> list);
-  template <class T> TensorData(const std::vector<T>& values) : TensorData(values.begin(), values.end(), dtype_of<T>()) {}
-  template <class T, size_t N> TensorData(const std::array<T, N>& values) : TensorData(values.begin(), values.end(), dtype_of<T>()) {}
-  template <class T> TensorData(ArrayRef<T> values) : TensorData(values.begin(), values.end(), dtype_of<T>()) {}
+  template <class T>
+  TensorData(const std::vector<T>& values) : TensorData(values.begin(), values.end(), dtype_of<T>()) {}
+  template <class T, size_t N>
+  TensorData(const std::array<T, N>& values) : TensorData(values.begin(), values.end(), dtype_of<T>()) {}
+  template <class T>
+  TensorData(ArrayRef<T> values) : TensorData(values.begin(), values.end(), dtype_of<T>()) {}
   TensorData(IntArrayRef values) : TensorData(values.begin(), values.end(), kInt64) {}
 
   bool is_scalar() const { return is_scalar_; }
@@ -85,11 +88,13 @@ class TensorData {
   ScalarType dtype() const;
 
  private:
-  template <class It> TensorData(It first, It last, ScalarType type) : dtype_(type), is_scalar_(false) {
+  template <class It>
+  TensorData(It first, It last, ScalarType type) : dtype_(type), is_scalar_(false) {
     for (; first != last; ++first) elements_.emplace_back(static_cast<typename std::iterator_traits<It>::value_type>(*first));
     sizes_.push_back(static_cast<int64_t>(elements_.size()));
   }
-  template <class T> static constexpr ScalarType dtype_of() {
+  template <class T>
+  static constexpr ScalarType dtype_of() {
     return scalar_type_of<T> != ScalarType::Undefined ? scalar_type_of<T> : kInt64;
   }
   Scalar scalar_;

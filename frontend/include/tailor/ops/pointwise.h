@@ -92,14 +92,17 @@ Tensor logit(const Tensor& self, std::optional<double> eps = std::nullopt, Where
 Tensor nan_to_num(const Tensor& self, std::optional<double> nan = std::nullopt, std::optional<double> posinf = std::nullopt,
                   std::optional<double> neginf = std::nullopt, Where where = Where::current());
 /// min(max(x, low), high); bounds are numbers or tensors, at least one of them.
-Tensor clamp(const Tensor& self, const TensorOrScalar& min = std::nullopt, const TensorOrScalar& max = std::nullopt, Where where = Where::current());
+Tensor clamp(const Tensor& self, const TensorOrScalar& min = std::nullopt, const TensorOrScalar& max = std::nullopt,
+             Where where = Where::current());
 Tensor clamp_min(const Tensor& self, const TensorOrScalar& min, Where where = Where::current());
 Tensor clamp_max(const Tensor& self, const TensorOrScalar& max, Where where = Where::current());
-Tensor clip(const Tensor& self, const TensorOrScalar& min = std::nullopt, const TensorOrScalar& max = std::nullopt, Where where = Where::current());
+Tensor clip(const Tensor& self, const TensorOrScalar& min = std::nullopt, const TensorOrScalar& max = std::nullopt,
+            Where where = Where::current());
 
 // Activations with parameters.
 Tensor leaky_relu(const Tensor& self, const Scalar& negative_slope = 0.01, Where where = Where::current());
-Tensor elu(const Tensor& self, const Scalar& alpha = 1.0, const Scalar& scale = 1.0, const Scalar& input_scale = 1.0, Where where = Where::current());
+Tensor elu(const Tensor& self, const Scalar& alpha = 1.0, const Scalar& scale = 1.0, const Scalar& input_scale = 1.0,
+           Where where = Where::current());
 Tensor celu(const Tensor& self, const Scalar& alpha = 1.0, Where where = Where::current());
 /// `approximate`: "none" (erf) or "tanh".
 Tensor gelu(const Tensor& self, std::string_view approximate = "none", Where where = Where::current());
@@ -156,7 +159,8 @@ Tensor subtract(const TensorOrScalar& self, const TensorOrScalar& other, const S
 /// other - alpha * self.
 Tensor rsub(const Tensor& self, const TensorOrScalar& other, const Scalar& alpha = 1, Where where = Where::current());
 /// rounding_mode: nullopt (true division), "trunc" or "floor".
-Tensor div(const TensorOrScalar& self, const TensorOrScalar& other, std::optional<std::string_view> rounding_mode, Where where = Where::current());
+Tensor div(const TensorOrScalar& self, const TensorOrScalar& other, std::optional<std::string_view> rounding_mode,
+           Where where = Where::current());
 /// `self` where the condition holds, else `other`; the three broadcast.
 Tensor where(const Tensor& condition, const TensorOrScalar& self, const TensorOrScalar& other, Where at = Where::current());
 /// The indices where the condition holds, one tensor per dimension.
@@ -170,9 +174,11 @@ Tensor addcdiv(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
 /// `value` (a number or a tensor without dimensions) where the mask holds.
 Tensor masked_fill(const Tensor& self, const Tensor& mask, const TensorOrScalar& value, Where where = Where::current());
 /// |self - other| <= atol + rtol * |other|, element by element.
-Tensor isclose(const Tensor& self, const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false, Where where = Where::current());
+Tensor isclose(const Tensor& self, const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false,
+               Where where = Where::current());
 /// All elements close; reads the data.
-bool allclose(const Tensor& self, const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false, Where where = Where::current());
+bool allclose(const Tensor& self, const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false,
+              Where where = Where::current());
 /// Same sizes and same elements; reads the data. Throws Error when the dtypes differ.
 bool equal(const Tensor& self, const Tensor& other, Where where = Where::current());
 

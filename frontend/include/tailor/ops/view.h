@@ -24,8 +24,8 @@ Tensor squeeze(const Tensor& self, IntArrayRef dim, Where where = Where::current
 Tensor unsqueeze(const Tensor& self, int64_t dim, Where where = Where::current());
 Tensor narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length, Where where = Where::current());
 Tensor narrow(const Tensor& self, int64_t dim, const Tensor& start, int64_t length, Where where = Where::current());
-Tensor slice(const Tensor& self, int64_t dim = 0, std::optional<int64_t> start = std::nullopt, std::optional<int64_t> end = std::nullopt, int64_t step = 1,
-             Where where = Where::current());
+Tensor slice(const Tensor& self, int64_t dim = 0, std::optional<int64_t> start = std::nullopt, std::optional<int64_t> end = std::nullopt,
+             int64_t step = 1, Where where = Where::current());
 Tensor select(const Tensor& self, int64_t dim, int64_t index, Where where = Where::current());
 /// Pieces of split_size (the last may be smaller), or of the given sizes.
 std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim = 0, Where where = Where::current());
@@ -48,8 +48,8 @@ Tensor concat(TensorList tensors, int64_t dim = 0, Where where = Where::current(
 Tensor stack(TensorList tensors, int64_t dim = 0, Where where = Where::current());
 Tensor hstack(TensorList tensors, Where where = Where::current());
 Tensor vstack(TensorList tensors, Where where = Where::current());
-Tensor repeat_interleave(const Tensor& self, int64_t repeats, std::optional<int64_t> dim = std::nullopt, std::optional<int64_t> output_size = std::nullopt,
-                         Where where = Where::current());
+Tensor repeat_interleave(const Tensor& self, int64_t repeats, std::optional<int64_t> dim = std::nullopt,
+                         std::optional<int64_t> output_size = std::nullopt, Where where = Where::current());
 /// Reads `repeats` when output_size is not given.
 Tensor repeat_interleave(const Tensor& self, const Tensor& repeats, std::optional<int64_t> dim = std::nullopt,
                          std::optional<int64_t> output_size = std::nullopt, Where where = Where::current());
@@ -64,7 +64,8 @@ Tensor triu(const Tensor& self, int64_t diagonal = 0, Where where = Where::curre
 /// The matrix with this diagonal, or the diagonal of this matrix.
 Tensor diag(const Tensor& self, int64_t diagonal = 0, Where where = Where::current());
 /// pad: last dimension first, two numbers each; mode "constant", "reflect", "replicate" or "circular".
-Tensor pad(const Tensor& self, IntArrayRef pad, std::string_view mode = "constant", std::optional<double> value = std::nullopt, Where where = Where::current());
+Tensor pad(const Tensor& self, IntArrayRef pad, std::string_view mode = "constant", std::optional<double> value = std::nullopt,
+           Where where = Where::current());
 Tensor constant_pad_nd(const Tensor& self, IntArrayRef pad, const Scalar& value = 0, Where where = Where::current());
 Tensor pixel_shuffle(const Tensor& self, int64_t upscale_factor, Where where = Where::current());
 
