@@ -35,7 +35,8 @@ struct LoopDim {
   bool unrolled = false;  // a small static extent, expanded by the emitter
 };
 
-/// offset + sum(strides[d] * index of dim d), in elements.
+/// offset + sum(strides[d] * index of dim d), in elements. Strides of inner dims that the stage does not loop over are 0. Only a
+/// static stride of 1 along the vector dim gives contiguous vector loads; 0 a broadcast; anything else is gathered.
 struct IndexMap {
   Size offset;
   std::vector<Size> strides;  // one per LoopDim
@@ -47,6 +48,8 @@ struct Bound {
   Size low, high;
 };
 
+/// Scratch buffers are indexed from 0 in each outer point (strides of outer dims are 0). A load sees the stores of earlier stages,
+/// and the stores of its own stage only where they precede it at the same place.
 struct Access {
   int buffer = -1;
   IndexMap index;
@@ -56,11 +59,12 @@ struct Access {
 enum class ExprKind : uint8_t {
   Load,         // access (type = the buffer's dtype; half types arrive as float values)
   Literal,      // literal, in `type`
-  Param,        // run-time scalar `param`, converted to `type`
+  Param,        // run-time scalar `param`, converted to `type`; `literal` holds the value seen when recording: its kind says how to
+                // read the parameter's bits
   Index,        // an affine function of the loop indices, as an integer of `type` (arange, comparisons of coordinates)
   Op,           // pointwise op over args; args are already of the op's compute type; result rounded to `type`
   Cast,         // args[0] to `type` (PyTorch's conversion rules)
-  Reduced,      // the finished value of reduction `param` (only in later stages)
+  Reduced,      // the finished value of reduction `param` (only in later stages); ArgMax/ArgMin: its index
 };
 
 struct Expr {
@@ -82,7 +86,7 @@ enum class ReduceOp : uint8_t { Sum, Prod, Max, Min, Any, All, ArgMax, ArgMin };
 struct Reduction {
   ReduceOp op = ReduceOp::Sum;
   int value = -1;                       // expression folded
-  int index = -1;                       // ArgMax/ArgMin: the expression that gives the index (i64)
+  int index = -1;                       // ArgMax/ArgMin: an expression of kind Index (i64) that grows in the order of the loops
   ScalarType accumulate = kFloat32;     // f32 for f32 and half types, f64, i64 ...
 };
 
@@ -106,6 +110,7 @@ struct Buffer {
   Size elements;  // Scratch: how many
 };
 
+/// Nests are launched with a positive number of outer points only; inner extents may be 0 (a reduction then gives its identity).
 struct LoopNest {
   std::string name;  // of ops, for people: "softmax", "mul_add_relu"; symbols are made unique elsewhere
   std::vector<LoopDim> dims;
@@ -114,7 +119,7 @@ struct LoopNest {
   std::vector<Expr> exprs;
   std::vector<Reduction> reductions;
   std::vector<Stage> stages;
-  int64_t size_params = 0, scalar_params = 0;
+  int64_t size_params = 0, scalar_params = 0;  // how many entries `sizes` and `scalars` have
   bool nontemporal = false;  // large outputs that nobody reads soon
 };
 

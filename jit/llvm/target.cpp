@@ -1,0 +1,86 @@
+#include "jit/llvm/target.h"
+
+#include <llvm/ADT/StringMap.h>
+#include <llvm/TargetParser/Host.h>
+
+#include <array>
+
+#include "runtime/error.h"
+
+namespace tailor::jit {
+namespace {
+
+using kernels::Isa;
+
+struct Host {
+  std::string cpu;
+  llvm::StringMap<bool> features;
+  Host() : cpu(llvm::sys::getHostCPUName()), features(llvm::sys::getHostCPUFeatures()) {}
+  bool has(std::initializer_list<const char*> names) const {
+    for (const char* name : names)
+      if (!features.lookup(name)) return false;
+    return true;
+  }
+};
+
+const Host& host() {
+  static const Host instance;
+  return instance;
+}
+
+bool available(Isa isa) {
+  const bool avx2 = host().has({"avx", "avx2", "fma", "f16c", "bmi", "bmi2"});
+  switch (isa) {
+    case Isa::Sse2: return true;
+    case Isa::Avx2: return avx2;
+    case Isa::Avx512: return avx2 && host().has({"avx512f", "avx512bw", "avx512dq", "avx512vl"});
+  }
+  return false;
+}
+
+// The native level names every feature, the absent ones with a minus: a virtual machine may hide some that the name implies.
+std::string native_features() {
+  std::string text;
+  for (const auto& entry : host().features) text += (text.empty() ? "" : ",") + std::string(entry.second ? "+" : "-") + entry.first().str();
+  return text;
+}
+
+Target make(Isa isa) {
+  Target t;
+  t.isa = isa;
+  const bool native = isa == host_isa() && isa != Isa::Sse2;
+  t.cpu = native ? host().cpu : "x86-64";
+  switch (isa) {
+    case Isa::Sse2: break;
+    case Isa::Avx2:
+      t.vector_bytes = 32, t.f16c = true;
+      t.features = "+avx,+avx2,+fma,+f16c,+bmi,+bmi2,+sse4.2,+popcnt";
+      break;
+    case Isa::Avx512:
+      t.vector_bytes = 64, t.f16c = t.masks = true;
+      t.features = "+avx,+avx2,+fma,+f16c,+bmi,+bmi2,+sse4.2,+popcnt,+avx512f,+avx512bw,+avx512dq,+avx512vl";
+      break;
+  }
+  if (native) t.features = native_features();
+  return t;
+}
+
+}  // namespace
+
+Isa host_isa() {
+  static const Isa best = available(Isa::Avx512) ? Isa::Avx512 : available(Isa::Avx2) ? Isa::Avx2 : Isa::Sse2;
+  return best;
+}
+
+const Target& target_for(Isa isa) {
+  check(available(isa), "this machine lacks the requested instruction set (avx512, avx2, sse2 are levels 2, 1, 0): level ", int(isa));
+  static const std::array<Target, 3> targets = [] {
+    std::array<Target, 3> all;
+    for (Isa level : {Isa::Sse2, Isa::Avx2, Isa::Avx512})
+      if (available(level)) all[static_cast<size_t>(level)] = make(level);
+    return all;
+  }();
+  return targets[static_cast<size_t>(isa)];
+}
+
+}  // namespace tailor::jit
