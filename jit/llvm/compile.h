@@ -1,0 +1,43 @@
+#pragma once
+// Loop nests to callable code.
+//
+//   auto module = compile_nests(nests, {});
+//   KernelFn f = module->kernel(0);
+//   f(buffers, sizes, scalars, 0, extent_of_the_outermost_outer_dim);
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "jit/loop_nest.h"
+#include "kernels/kernels.h"
+
+namespace tailor::jit {
+
+struct EmitOptions {
+  std::optional<kernels::Isa> isa;  // none: the highest of this machine
+};
+
+struct CompileTimes {
+  double emit_ms = 0, llvm_ms = 0, link_ms = 0;
+};
+
+/// Compiled nests; dropping the last handle frees the code.
+class CompiledModule {
+ public:
+  virtual ~CompiledModule() = default;
+  virtual size_t size() const = 0;
+  virtual KernelFn kernel(size_t nest) const = 0;
+  virtual const CompileTimes& times() const = 0;
+  virtual int64_t code_bytes() const = 0;
+  /// `what`: "loops", "ir" or "asm". Generates it anew. Throws Error for another word.
+  virtual std::string dump(std::string_view what) const = 0;
+};
+
+/// Compiles the nests as one module. Thread-safe. Throws InternalError for a nest that breaks the contract of loop_nest.h, Error
+/// when the machine lacks the instruction set asked for.
+std::shared_ptr<const CompiledModule> compile_nests(std::span<const LoopNest> nests, const EmitOptions& options);
+
+}  // namespace tailor::jit

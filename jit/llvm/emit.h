@@ -1,0 +1,125 @@
+#pragma once
+// One loop nest as one LLVM function. Private to jit/llvm.
+//
+// While emitting, the loops around the current position form a list of levels: level 0 is the function's entry, then one level a
+// loop. An expression is emitted once, at the end of the outermost level at which its operands and indices are known: this hoists
+// invariants without any pass. Values that do not vary along the vector dim stay scalar and are splatted where they were made.
+
+#include <llvm/ADT/STLFunctionalExtras.h>
+#include <llvm/IR/Module.h>
+
+#include <map>
+#include <vector>
+
+#include "jit/llvm/convert.h"
+#include "jit/loop_nest.h"
+
+namespace tailor::jit {
+
+/// How a nest is laid on vectors.
+struct Schedule {
+  unsigned lanes = 1;
+};
+Schedule choose_schedule(const LoopNest& nest, const Target& target);
+
+class NestEmitter {
+ public:
+  NestEmitter(llvm::Module& module, const LoopNest& nest, const Target& target, const std::string& symbol);
+  void emit();
+
+ private:
+  struct Level {
+    int dim = -1;
+    llvm::Value* index = nullptr;  // of the first lane, i64
+    llvm::BasicBlock* block = nullptr;
+    bool unrolled = false;
+  };
+  struct Slot {
+    Datum datum, splat;
+    int level = -1;  // -1: not emitted
+  };
+  struct Accumulator {
+    llvm::AllocaInst *value = nullptr, *index = nullptr;
+    unsigned lanes = 1;
+  };
+  using Body = llvm::function_ref<void()>;
+  class At;
+
+  // emit.cpp: the function, its loops and its parameters
+  void declare_buffers();
+  void outer_loops(size_t position);
+  void stages();
+  void loop(int dim, llvm::Value* begin, llvm::Value* end, Body body);
+  void counted_loop(int dim, llvm::Value* begin, llvm::Value* end, int64_t step, Body body);
+  void unrolled_loop(int dim, int64_t extent, Body body);
+  void push_level(int dim, llvm::Value* index, bool unrolled);
+  void pop_level();
+  void set_vector_mask(llvm::Value* index, llvm::Value* end);
+  llvm::Value* size(const Size& size);
+  llvm::AllocaInst* stack_slot(llvm::Type* type, unsigned count = 1);
+  llvm::Value* scalar_parameter(int index);
+  int level_of(int dim) const { return dim_level_[static_cast<size_t>(dim)]; }
+  int top() const { return static_cast<int>(levels_.size()) - 1; }
+  bool vector_active() const { return nest_.vector_dim >= 0 && level_of(nest_.vector_dim) >= 0; }
+
+  // emit_stage.cpp: one stage
+  void stage(const Stage& stage);
+  void stage_loops(const Stage& stage, size_t position);
+  void stage_body(const Stage& stage);
+  void open_reduction(const Stage& stage, int id);
+  void fold(const Stage& stage, int id);
+  void close_reduction(const Stage& stage, int id);
+  llvm::Value* combine(ReduceOp op, ScalarType type, llvm::Value* a, llvm::Value* b, unsigned lanes);
+  llvm::Value* better(ReduceOp op, ScalarType type, llvm::Value* value, llvm::Value* best, unsigned lanes);
+  llvm::Constant* identity(ReduceOp op, ScalarType type, unsigned lanes);
+  bool stage_has_vector(const Stage& stage) const;
+
+  // emit_expr.cpp: expressions and memory
+  void ensure(int id);
+  Datum& value_of(int id, unsigned lanes);
+  Datum operand(int id, unsigned lanes, ScalarType as);
+  Datum emit_expr(const Expr& e, unsigned lanes);
+  Datum emit_op(const Expr& e, unsigned lanes);
+  Datum emit_param(const Expr& e);
+  Datum emit_index(const Expr& e, unsigned lanes);
+  int map_level(const IndexMap& map) const;
+  int access_level(const Access& access) const;
+  bool varies(const IndexMap& map) const;
+  bool varies(const Access& access) const;
+  llvm::Value* affine(const IndexMap& map);
+
+  // emit_memory.cpp
+  Datum emit_load(const Expr& e, unsigned lanes);
+  void emit_store(const Store& store);
+  llvm::Value* address(const Access& access);
+  llvm::Value* bounds_mask(const Access& access, unsigned lanes);
+  llvm::Value* lane_offsets(const Size& stride, bool clamp);
+  llvm::Value* lane_pointers(const Access& access, llvm::Type* element, llvm::Value* pointer, bool clamp);
+  Size vector_stride(const IndexMap& map) const;
+
+  llvm::Module& module_;
+  const LoopNest& nest_;
+  const Target& target_;
+  llvm::LLVMContext& context_;
+  Builder b_;
+  Converter convert_;
+  llvm::Function* function_ = nullptr;
+
+  unsigned lanes_ = 1;
+  llvm::IntegerType* lane_type_ = nullptr;  // of lane numbers
+  llvm::Value* mask_ = nullptr;             // lanes that exist; null for all
+  llvm::Value* remaining_ = nullptr;        // how many they are, in lane_type_, when mask_ is set
+  int stage_level_ = 0;                     // the level that stages stand at
+
+  std::vector<Level> levels_;
+  std::vector<int> dim_level_;
+  std::vector<Slot> slots_;
+  std::vector<Accumulator> accumulators_;
+  std::vector<Slot> reduced_;
+  std::vector<llvm::Value*> buffers_;
+  std::vector<bool> written_;  // buffers that the nest stores to
+  std::vector<llvm::Value*> sizes_, scalars_;
+  std::map<std::vector<int64_t>, std::pair<llvm::Value*, int>> partial_;  // partial addresses and indices, with their level
+};
+
+}  // namespace tailor::jit

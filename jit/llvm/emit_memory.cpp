@@ -1,0 +1,178 @@
+#include "jit/llvm/emit_at.h"
+
+namespace tailor::jit {
+
+using llvm::Value;
+
+namespace {
+
+bool is_zero(const Size& s) { return s.is_static() && s.value == 0; }
+bool is_one(const Size& s) { return s.is_static() && s.value == 1; }
+
+}  // namespace
+
+/// The address of the first lane.
+Value* NestEmitter::address(const Access& access) {
+  const auto buffer = static_cast<size_t>(access.buffer);
+  const Buffer& info = nest_.buffers[buffer];
+  const bool per_lane =
+      info.kind == BufferKind::Scratch && nest_.vector_dim >= 0 && !nest_.dims[static_cast<size_t>(nest_.vector_dim)].inner;
+  llvm::Type* element = memory_llvm_type(context_, info.dtype);
+  if (per_lane) element = llvm::ArrayType::get(element, lanes_);
+  Value* pointer = buffers_[buffer];
+  const IndexMap& map = access.index;
+  std::vector<int64_t> key = {access.buffer, map.offset.value, map.offset.param};
+  if (!is_zero(map.offset)) {
+    auto& known = partial_[key].first;
+    if (known == nullptr) {
+      Value* offset = size(map.offset);
+      At entry(*this, 0);
+      known = b_.CreateGEP(element, pointer, offset);
+    }
+    pointer = known;
+  }
+  for (int level = 1; level <= top(); ++level) {
+    const auto d = static_cast<size_t>(levels_[static_cast<size_t>(level)].dim);
+    if (d >= map.strides.size() || is_zero(map.strides[d])) continue;
+    key.insert(key.end(), {static_cast<int64_t>(d), map.strides[d].value, map.strides[d].param});
+    auto& [known, at_level] = partial_[key];
+    if (known == nullptr) {
+      Value* stride = size(map.strides[d]);
+      At at(*this, level);
+      known = b_.CreateGEP(element, pointer, b_.CreateMul(levels_[static_cast<size_t>(level)].index, stride));
+      at_level = level;
+    }
+    pointer = known;
+  }
+  return pointer;
+}
+
+/// Lanes (or the one lane) whose coordinates lie within all bounds; null when there are none.
+Value* NestEmitter::bounds_mask(const Access& access, unsigned lanes) {
+  Value* all = nullptr;
+  for (const Bound& bound : access.bounds) {
+    Value* first = affine(bound.coordinate);
+    Value *low = size(bound.low), *high = size(bound.high), *inside = nullptr;
+    const Size stride = vector_stride(bound.coordinate);
+    if (lanes == 1 || is_zero(stride)) {
+      inside = b_.CreateAnd(b_.CreateICmpSGE(first, low), b_.CreateICmpSLT(first, high));
+      if (lanes > 1) inside = b_.CreateVectorSplat(lanes, inside);
+    } else if (is_one(stride)) {  // a run of lanes: compare lane numbers, which are narrow
+      auto run_end = [&](Value* edge) {
+        Value* n = b_.CreateSub(edge, first);
+        n = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, n, b_.getInt64(0));
+        n = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, n, b_.getInt64(lanes));
+        return b_.CreateVectorSplat(lanes, b_.CreateTrunc(n, lane_type_));
+      };
+      std::vector<llvm::Constant*> numbers;
+      for (unsigned i = 0; i < lanes; ++i) numbers.push_back(llvm::ConstantInt::get(lane_type_, i));
+      llvm::Constant* lane = llvm::ConstantVector::get(numbers);
+      inside = b_.CreateAnd(b_.CreateICmpULE(run_end(low), lane), b_.CreateICmpUGT(run_end(high), lane));
+    } else {
+      Value* coordinate = b_.CreateAdd(b_.CreateVectorSplat(lanes, first), lane_offsets(stride, false));
+      inside = b_.CreateAnd(b_.CreateICmpSGE(coordinate, b_.CreateVectorSplat(lanes, low)),
+                            b_.CreateICmpSLT(coordinate, b_.CreateVectorSplat(lanes, high)));
+    }
+    all = all == nullptr ? inside : b_.CreateAnd(all, inside);
+  }
+  return all;
+}
+
+/// lane * stride; 32 bits wide where that is enough, 64 otherwise. `clamp`: absent lanes repeat the last that exists.
+Value* NestEmitter::lane_offsets(const Size& stride, bool clamp) {
+  const bool narrow = clamp ? stride.is_static() && std::abs(stride.value) < (1 << 23) : false;
+  llvm::IntegerType* type = narrow ? b_.getInt32Ty() : b_.getInt64Ty();
+  std::vector<llvm::Constant*> numbers;
+  for (unsigned i = 0; i < lanes_; ++i) numbers.push_back(llvm::ConstantInt::get(type, i));
+  Value* lane = llvm::ConstantVector::get(numbers);
+  if (clamp && remaining_ != nullptr) {
+    Value* last = b_.CreateSub(b_.CreateZExtOrTrunc(remaining_, type), llvm::ConstantInt::get(type, 1));
+    lane = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, lane, b_.CreateVectorSplat(lanes_, last));
+  }
+  return b_.CreateMul(lane, b_.CreateVectorSplat(lanes_, b_.CreateTrunc(size(stride), type)));
+}
+
+Value* NestEmitter::lane_pointers(const Access& access, llvm::Type* element, Value* pointer, bool clamp) {
+  const Size stride = vector_stride(access.index);
+  if (!clamp && stride.is_static() && std::abs(stride.value) < (1 << 23)) {
+    std::vector<llvm::Constant*> offsets;
+    for (unsigned i = 0; i < lanes_; ++i) offsets.push_back(llvm::ConstantInt::getSigned(b_.getInt32Ty(), stride.value * i));
+    return b_.CreateGEP(element, pointer, llvm::ConstantVector::get(offsets));
+  }
+  return b_.CreateGEP(element, pointer, lane_offsets(stride, clamp));
+}
+
+Datum NestEmitter::emit_load(const Expr& e, unsigned lanes) {
+  const Access& access = e.access;
+  const Buffer& buffer = nest_.buffers[static_cast<size_t>(access.buffer)];
+  llvm::Type* element = memory_llvm_type(context_, buffer.dtype);
+  const llvm::Align align(static_cast<uint64_t>(element_size(buffer.dtype)));
+  Value* pointer = address(access);
+  Value* inside = bounds_mask(access, lanes);
+  llvm::Constant* otherwise =
+      inside != nullptr ? convert_.memory_literal(e.otherwise, buffer.dtype) : llvm::Constant::getNullValue(element);
+  Value* raw = nullptr;
+  if (lanes == 1) {
+    if (inside != nullptr) pointer = b_.CreateSelect(inside, pointer, stack_slot(b_.getInt64Ty()));
+    raw = b_.CreateAlignedLoad(element, pointer, align);
+    if (inside != nullptr) raw = b_.CreateSelect(inside, raw, otherwise);
+  } else {
+    llvm::Type* type = with_lanes(element, lanes);
+    Value* mask = mask_;
+    if (inside != nullptr) mask = mask == nullptr ? inside : b_.CreateAnd(mask, inside);
+    Value* passthru = llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(lanes), otherwise);
+    const bool unit = buffer.kind == BufferKind::Scratch
+                          ? !is_zero(vector_stride(access.index)) || !nest_.dims[static_cast<size_t>(nest_.vector_dim)].inner
+                          : is_one(vector_stride(access.index));
+    if (unit) {
+      raw = mask == nullptr ? static_cast<Value*>(b_.CreateAlignedLoad(type, pointer, align))
+                            : b_.CreateMaskedLoad(type, pointer, align, mask, passthru);
+    } else {
+      // Without bounds every lane can be given a legal address, which saves the branches of a masked gather of narrow elements.
+      const bool hardware = target_.masks && element_size(buffer.dtype) >= 4;
+      const bool clamp = inside == nullptr && mask != nullptr && !hardware;
+      Value* pointers = lane_pointers(access, element, pointer, clamp);
+      Value* gather_mask = clamp || mask == nullptr ? llvm::Constant::getAllOnesValue(with_lanes(b_.getInt1Ty(), lanes)) : mask;
+      raw = b_.CreateMaskedGather(type, pointers, align, gather_mask, passthru);
+    }
+  }
+  ScalarType stored = buffer.dtype;
+  Datum datum = convert_.from_memory(raw, stored, lanes);
+  return convert_.cast(datum, stored, e.type);
+}
+
+void NestEmitter::emit_store(const Store& store) {
+  const Access& access = store.access;
+  const Buffer& buffer = nest_.buffers[static_cast<size_t>(access.buffer)];
+  ensure(store.value);
+  const unsigned have = slots_[static_cast<size_t>(store.value)].datum.lanes;
+  const unsigned lanes = varies(access) ? lanes_ : 1;
+  internal_check(have <= lanes, "nest ", nest_.name, ": a value that varies along the vector dim is stored to one place");
+  const ScalarType type = nest_.exprs[static_cast<size_t>(store.value)].type;
+  Datum datum = operand(store.value, lanes, type);
+  if (type != buffer.dtype) datum = convert_.cast(datum, type, buffer.dtype);
+  Value* raw = convert_.to_memory(datum, buffer.dtype);
+  const llvm::Align align(static_cast<uint64_t>(element_size(buffer.dtype)));
+  Value* pointer = address(access);
+  Value* inside = bounds_mask(access, lanes);
+  if (lanes == 1) {
+    if (inside != nullptr) pointer = b_.CreateSelect(inside, pointer, stack_slot(b_.getInt64Ty()));
+    b_.CreateAlignedStore(raw, pointer, align);
+    return;
+  }
+  Value* mask = mask_;
+  if (inside != nullptr) mask = mask == nullptr ? inside : b_.CreateAnd(mask, inside);
+  const bool unit = buffer.kind == BufferKind::Scratch || is_one(vector_stride(access.index));
+  if (unit) {
+    if (mask == nullptr)
+      b_.CreateAlignedStore(raw, pointer, align);
+    else
+      b_.CreateMaskedStore(raw, pointer, align, mask);
+    return;
+  }
+  llvm::Type* element = memory_llvm_type(context_, buffer.dtype);
+  if (mask == nullptr) mask = llvm::Constant::getAllOnesValue(with_lanes(b_.getInt1Ty(), lanes));
+  b_.CreateMaskedScatter(raw, lane_pointers(access, element, pointer, false), align, mask);
+}
+
+}  // namespace tailor::jit
