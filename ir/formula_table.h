@@ -28,8 +28,10 @@ template <class Op, class T>
 Bits host_formula(const Bits* args, int count) {
   using A = HostAlgebra<T>;
   A algebra;
-  return to_word(call_formula<Op>(
-      algebra, count, [&](int i) { return from_word<typename A::Value>(args[i]); }, [&](int i) { return args[i] != 0; }));
+  const auto result = call_formula<Op>(
+      algebra, count, [&](int i) { return from_word<typename A::Value>(args[i]); }, [&](int i) { return args[i] != 0; });
+  if constexpr (std::same_as<T, bool>) return result != 0;  // true + true computes 2
+  else return to_word(result);
 }
 
 template <class Op>

@@ -85,14 +85,11 @@ llvm::Constant* Converter::memory_literal(const Scalar& scalar, ScalarType type)
 }
 
 Value* Converter::float_to_int(Value* v, ScalarType to, unsigned lanes) {
-  const bool wide = to == kInt64;
-  const double limit = wide ? 0x1p63 : 0x1p31;
-  llvm::Type* middle = with_lanes(wide ? b_.getInt64Ty() : b_.getInt32Ty(), lanes);
-  Value* inside = b_.CreateAnd(b_.CreateFCmpOGE(v, llvm::ConstantFP::get(v->getType(), -limit)),
-                               b_.CreateFCmpOLT(v, llvm::ConstantFP::get(v->getType(), limit)));
+  llvm::Type* i64 = with_lanes(b_.getInt64Ty(), lanes);
+  Value* inside = b_.CreateAnd(b_.CreateFCmpOGE(v, llvm::ConstantFP::get(v->getType(), -0x1p63)),
+                               b_.CreateFCmpOLT(v, llvm::ConstantFP::get(v->getType(), 0x1p63)));
   Value* safe = b_.CreateSelect(inside, v, llvm::Constant::getNullValue(v->getType()));
-  Value* smallest = llvm::ConstantInt::get(middle, wide ? static_cast<uint64_t>(INT64_MIN) : 0x80000000u);
-  Value* result = b_.CreateSelect(inside, b_.CreateFPToSI(safe, middle), smallest);
+  Value* result = b_.CreateSelect(inside, b_.CreateFPToSI(safe, i64), llvm::ConstantInt::get(i64, static_cast<uint64_t>(INT64_MIN)));
   return b_.CreateTrunc(result, with_lanes(compute_llvm_type(b_.getContext(), to), lanes));
 }
 

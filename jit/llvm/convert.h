@@ -1,9 +1,8 @@
 #pragma once
 // Values of expressions in the forms that code needs them in, and PyTorch's conversions between dtypes. Private to jit/llvm.
 //
-// Conversions are those of the eager cast on this machine: float to integer truncates, through int32 for the types of 32 bits and
-// fewer (whose value wraps) and through int64 for i64; NaN and what is out of range there give the smallest integer, as the
-// processor's conversion does. Integers convert to the half types through float, and so does f64. Bool is "not zero".
+// Conversions are those of Scalar::to (and so of the eager cast): floats go to integers through int64, which is its minimum for NaN
+// and what is out of range, and then wrap; f64 goes to the half types through float, i64 through double and float.
 
 #include "jit/llvm/algebra.h"
 

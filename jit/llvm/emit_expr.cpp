@@ -1,3 +1,4 @@
+#include "ir/formula.h"
 #include "jit/llvm/emit_at.h"
 #include "jit/llvm/formulas.h"
 
@@ -150,11 +151,10 @@ Datum NestEmitter::emit_expr(const Expr& e, unsigned lanes) {
 }
 
 Datum NestEmitter::emit_op(const Expr& e, unsigned lanes) {
-  const ir::PointwiseTraits& traits = e.op->pointwise;
   const ScalarType compute = compute_type(e.compute);
   std::vector<Value*> args;
   for (size_t i = 0; i < e.args.size(); ++i) {
-    const bool mask = traits.rule == ir::DTypeRule::Logical || (traits.first_is_mask && i == 0);
+    const bool mask = ir::takes_truth(*e.op, i);
     const Datum datum = operand(e.args[i], lanes, mask ? kBool : compute == kBool ? kUInt8 : compute);
     args.push_back(mask ? datum.mask : datum.value);
     const ScalarType type = nest_.exprs[static_cast<size_t>(e.args[i])].type;
@@ -162,7 +162,7 @@ Datum NestEmitter::emit_op(const Expr& e, unsigned lanes) {
                    ", its formula computes in ", compute);
   }
   LlvmAlgebra algebra(b_, compute, lanes);
-  const FormulaResult result = find_formula(*e.op)(algebra, args.data());
+  const FormulaResult result = find_llvm_formula(*e.op)(algebra, args.data(), static_cast<int>(args.size()));
   Datum datum{.lanes = lanes};
   if (result.is_mask) {
     datum.mask = result.v;
@@ -187,12 +187,7 @@ Datum NestEmitter::emit_param(const Expr& e) {
     case Scalar::Kind::Int: datum.value = word; break;
     case Scalar::Kind::Double: datum.value = b_.CreateBitCast(word, b_.getDoubleTy()); break;
   }
-  const bool by_double = e.literal.is_integral() && is_half_type(e.type);
-  const bool by_long = e.literal.is_floating_point() && is_integral(e.type);
-  if (!by_double && !by_long) return convert_.cast(datum, from, e.type);
-  const ScalarType middle = by_double ? kFloat64 : kInt64;
-  Datum between = convert_.cast(datum, from, middle);
-  return convert_.cast(between, middle, e.type);
+  return convert_.cast(datum, from, e.type);
 }
 
 Datum NestEmitter::emit_index(const Expr& e, unsigned lanes) {

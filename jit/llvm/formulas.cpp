@@ -13,9 +13,9 @@ std::unordered_map<std::string_view, FormulaFn>& table() {
 
 }  // namespace
 
-void register_formula(std::string_view op, FormulaFn formula) { table().emplace(op, formula); }
+void register_llvm_formula(std::string_view op, FormulaFn formula) { table().emplace(op, formula); }
 
-FormulaFn find_formula(const ir::OpDef& op) {
+FormulaFn find_llvm_formula(const ir::OpDef& op) {
   const auto found = table().find(op.name);
   internal_check(found != table().end(), "op ", op.name, " has no formula to generate code from");
   return found->second;

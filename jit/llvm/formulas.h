@@ -15,31 +15,24 @@ struct FormulaResult {
   bool is_mask = false;
 };
 
-/// Evaluates a formula. `args`: one LLVM value per operand; masks where the op takes masks, values of the compute type elsewhere.
-using FormulaFn = FormulaResult (*)(LlvmAlgebra& a, llvm::Value* const* args);
+/// Evaluates a formula. `args`: `count` LLVM values; masks where the op takes truth values, values of the compute type elsewhere.
+using FormulaFn = FormulaResult (*)(LlvmAlgebra& a, llvm::Value* const* args, int count);
 
-void register_formula(std::string_view op, FormulaFn formula);
+void register_llvm_formula(std::string_view op, FormulaFn formula);
 /// Throws InternalError when the op has no formula.
-FormulaFn find_formula(const ir::OpDef& op);
+FormulaFn find_llvm_formula(const ir::OpDef& op);
 
 template <class Op>
-FormulaResult evaluate_formula(LlvmAlgebra& a, llvm::Value* const* args) {
-  constexpr bool logical = Op::rule == ir::DTypeRule::Logical;
-  auto operand = [&]<size_t I>(std::integral_constant<size_t, I>) {
-    if constexpr (logical || (Op::first_is_mask && I == 0))
-      return LlvmAlgebra::Mask{args[I]};
-    else
-      return a.value(args[I]);
-  };
-  auto result = [&]<size_t... I>(std::index_sequence<I...>) { return Op::eval(a, operand(std::integral_constant<size_t, I>{})...); }
-  (std::make_index_sequence<static_cast<size_t>(Op::arity)>{});
-  return {result.v, std::is_same_v<decltype(result), LlvmAlgebra::Mask>};
+FormulaResult evaluate_formula(LlvmAlgebra& a, llvm::Value* const* args, int count) {
+  const auto result = ir::call_formula<Op>(
+      a, count, [&](int i) { return a.value(args[i]); }, [&](int i) { return LlvmAlgebra::Mask{args[i]}; });
+  return {result.v, std::is_same_v<std::remove_cv_t<decltype(result)>, LlvmAlgebra::Mask>};
 }
 
 /// Registers every op of a list.
 template <class List>
-bool register_formulas() {
-  List::for_each([]<class Op>() { register_formula(Op::name, &evaluate_formula<Op>); });
+bool register_llvm_formulas() {
+  List::for_each([]<class Op>() { register_llvm_formula(Op::name, &evaluate_formula<Op>); });
   return true;
 }
 
