@@ -154,12 +154,16 @@ Datum NestEmitter::emit_op(const Expr& e, unsigned lanes) {
   const ScalarType compute = compute_type(e.compute);
   std::vector<Value*> args;
   for (size_t i = 0; i < e.args.size(); ++i) {
-    const bool mask = ir::takes_truth(*e.op, i);
-    const Datum datum = operand(e.args[i], lanes, mask ? kBool : compute == kBool ? kUInt8 : compute);
-    args.push_back(mask ? datum.mask : datum.value);
     const ScalarType type = nest_.exprs[static_cast<size_t>(e.args[i])].type;
-    internal_check(mask || compute_type(type) == compute, "nest ", nest_.name, ": operand ", i, " of ", e.op->name, " is ", type,
-                   ", its formula computes in ", compute);
+    if (ir::takes_truth(*e.op, i)) {
+      args.push_back(operand(e.args[i], lanes, kBool).mask);
+    } else if (compute_type(type) == compute) {
+      args.push_back(operand(e.args[i], lanes, compute == kBool ? kUInt8 : compute).value);
+    } else {
+      Datum datum = operand(e.args[i], lanes, type);
+      datum = convert_.cast(datum, type, compute);
+      args.push_back(convert_.as_value(datum));
+    }
   }
   LlvmAlgebra algebra(b_, compute, lanes);
   const FormulaResult result = find_llvm_formula(*e.op)(algebra, args.data(), static_cast<int>(args.size()));

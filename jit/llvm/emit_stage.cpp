@@ -67,8 +67,8 @@ Value* NestEmitter::better(ReduceOp op, ScalarType type, Value* value, Value* be
 Value* NestEmitter::combine(ReduceOp op, ScalarType type, Value* x, Value* y, unsigned lanes) {
   LlvmAlgebra a(b_, type, lanes);
   switch (op) {
-    case ReduceOp::Sum: return a.add(a.value(x), a.value(y)).v;
-    case ReduceOp::Prod: return a.mul(a.value(x), a.value(y)).v;
+    case ReduceOp::Sum: return type == kBool ? b_.CreateOr(x, y) : a.add(a.value(x), a.value(y)).v;
+    case ReduceOp::Prod: return type == kBool ? b_.CreateAnd(x, y) : a.mul(a.value(x), a.value(y)).v;
     case ReduceOp::Any: return b_.CreateOr(x, y);
     case ReduceOp::All: return b_.CreateAnd(x, y);
     case ReduceOp::Max:
