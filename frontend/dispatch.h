@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <source_location>
 #include <span>
+#include <vector>
 
 #include "frontend/tensor_impl.h"
 #include "ir/op.h"
@@ -27,7 +28,8 @@ Tensor dispatch(const OpCall& call);
 /// All outputs.
 std::vector<Tensor> dispatch_many(const OpCall& call);
 
-inline Tensor dispatch(const ir::OpDef& op, std::initializer_list<Operand> operands, std::initializer_list<ir::AttrRef> attrs, std::source_location where) {
+inline Tensor dispatch(const ir::OpDef& op, std::initializer_list<Operand> operands, std::initializer_list<ir::AttrRef> attrs,
+                       std::source_location where) {
   return dispatch(OpCall{op, {operands.begin(), operands.size()}, {attrs.begin(), attrs.size()}, false, where});
 }
 
@@ -46,6 +48,15 @@ class OpInterceptor {
 };
 /// The interceptor of this thread; null outside compiled calls.
 OpInterceptor*& current_interceptor();
+
+/// What to do about memory that a compiled call of whatever thread has yet to write or read (Storage::pending), and about lazy
+/// values that reach an op or the host outside of their call: set once by follow/. Afterwards `impl.storage` is valid and up to date.
+extern void (*pending_hook)(TensorImpl& impl, bool write, std::source_location where);
+/// Calls the hook when it is needed; two loads otherwise.
+inline void await_pending(TensorImpl& impl, bool write, std::source_location where) {
+  if (!impl.storage || impl.storage->pending.load(std::memory_order_acquire) != nullptr) [[unlikely]]
+    if (pending_hook != nullptr) pending_hook(impl, write, where);
+}
 
 /// Before any host access to a tensor's memory (item, data_ptr, printing, copying to the host): ends a segment, waits for pending
 /// writes, computes lazy values. After it `impl.storage` is valid and up to date.

@@ -17,10 +17,10 @@ struct AutogradMeta {
 };
 
 struct TensorImpl final : TensorHead {
-  uint64_t id;                    // issued monotonically; a new one whenever the description changes
+  uint64_t id;  // issued monotonically; a new one whenever the description changes
   ir::TensorSpec spec;
-  IntrusivePtr<Storage> storage;  // null while lazy
-  int64_t offset = 0;             // elements from the start of the storage
+  IntrusivePtr<Storage> storage;     // null while lazy
+  int64_t offset = 0;                // elements from the start of the storage
   Invocation* invocation = nullptr;  // lazy: whose value it is
   int slot = -1;                     // lazy: which one
   std::unique_ptr<AutogradMeta> autograd;
@@ -32,6 +32,8 @@ struct TensorImpl final : TensorHead {
   void description_changed();
   static uint64_t next_id();
 };
+
+inline TensorImpl& impl_of(const TensorHead& head) { return const_cast<TensorImpl&>(static_cast<const TensorImpl&>(head)); }
 
 /// A new tensor with memory of its own for `spec` (dense; strides as in `spec`), not initialised.
 IntrusivePtr<TensorHead> make_tensor(const ir::TensorSpec& spec);

@@ -11,6 +11,8 @@ struct TensorHead : RefCounted {
   enum Flag : uint32_t {
     kRegistered = 1,  // a module's parameter or buffer: assigning over a handle to it bumps the global epoch
     kLazy = 2,        // a value of a compiled call under way that has not been computed
+    kNonLeaf = 4,     // made by an op from something that requires gradients
+    kLeafView = 8,    // a view of a leaf that requires gradients: may not be written in grad mode
   };
   std::atomic<uint32_t> flags{0};
 };

@@ -1,0 +1,261 @@
+#include "frontend/eager.h"
+
+#include <boost/container/small_vector.hpp>
+
+#include "ir/builder.h"
+#include "ir/promotion.h"
+#include "runtime/ambient.h"
+
+namespace tailor {
+namespace eager {
+namespace {
+
+using SpecOperands = boost::container::small_vector<ir::SpecOperand, 8>;
+
+SpecOperands spec_operands(std::span<const Operand> operands) {
+  SpecOperands specs;
+  specs.reserve(operands.size());
+  for (const Operand& o : operands) {
+    if (o.is_tensor())
+      specs.push_back(&o.tensor->spec);
+    else if (o.is_scalar())
+      specs.push_back(o.scalar);
+    else
+      specs.push_back(std::nullopt);
+  }
+  return specs;
+}
+
+/// Runs a decomposition call by call.
+class EagerBuilder final : public ir::Builder {
+ public:
+  int add(Tensor tensor) {
+    values_.push_back(std::move(tensor));
+    return static_cast<int>(values_.size()) - 1;
+  }
+  std::vector<int> call_many(const ir::OpDef& op, std::span<const ir::Value> operands, std::span<const ir::AttrRef> attrs) override {
+    boost::container::small_vector<Operand, 8> inputs;
+    for (const ir::Value& o : operands) {
+      if (o.is_tensor())
+        inputs.push_back(&impl_of(*value(o.tensor).head()));
+      else if (o.is_scalar())
+        inputs.push_back(o.scalar);
+      else
+        inputs.push_back(std::nullopt);
+    }
+    std::vector<int> results;
+    for (Tensor& t : run_eager_many({op, inputs, attrs})) results.push_back(add(std::move(t)));
+    return results;
+  }
+  const ir::TensorSpec& spec(int v) const override { return impl_of(*value(v).head()).spec; }
+  const Tensor& value(int v) const { return values_.at(static_cast<size_t>(v)); }
+
+ private:
+  std::vector<Tensor> values_;
+};
+
+std::vector<Tensor> decompose(const OpCall& call) {
+  EagerBuilder builder;
+  boost::container::small_vector<ir::Value, 8> operands;
+  for (const Operand& o : call.operands) {
+    if (o.is_tensor())
+      operands.push_back(builder.add(Tensor(IntrusivePtr<TensorHead>(o.tensor))));
+    else if (o.is_scalar())
+      operands.push_back(o.scalar);
+    else
+      operands.push_back(std::nullopt);
+  }
+  std::vector<Tensor> results;
+  for (int v : call.op.decompose(builder, operands, call.attrs)) results.push_back(builder.value(v));
+  return results;
+}
+
+}  // namespace
+
+kernels::Kernel kernel_of(const ir::OpDef& op) {
+  // Kernels are registered before main; an op's identity is its address, and ops are few: a table that never needs a lock.
+  struct Entry {
+    std::atomic<const ir::OpDef*> op{nullptr};
+    std::atomic<kernels::Kernel> kernel{nullptr};
+  };
+  static constexpr size_t kEntries = 2048;
+  static Entry table[kEntries];
+  size_t at = (reinterpret_cast<uintptr_t>(&op) >> 4) * 0x9E3779B97F4A7C15u >> 53;
+  for (size_t tries = 0; tries < kEntries; ++tries, at = (at + 1) % kEntries) {
+    const ir::OpDef* held = table[at].op.load(std::memory_order_acquire);
+    if (held == &op) {
+      if (kernels::Kernel kernel = table[at].kernel.load(std::memory_order_acquire)) return kernel;
+      break;  // none when last asked: ask again, it is the slow path anyway
+    }
+    if (held == nullptr) {
+      kernels::Kernel kernel = kernels::find_kernel(op);
+      const ir::OpDef* expected = nullptr;
+      if (kernel != nullptr && table[at].op.compare_exchange_strong(expected, &op))
+        table[at].kernel.store(kernel, std::memory_order_release);
+      return kernel;
+    }
+  }
+  return kernels::find_kernel(op);
+}
+
+bool needs_grad(const OpCall& call, ScalarType result) {
+  if (!GradMode::is_enabled() || !is_floating_point(result)) return false;
+  return std::any_of(call.operands.begin(), call.operands.end(),
+                     [](const Operand& o) { return o.is_tensor() && o.tensor->spec.requires_grad; });
+}
+
+void await_operands(const OpCall& call) {
+  for (const Operand& o : call.operands)
+    if (o.is_tensor()) await_pending(*o.tensor, false, call.where);
+}
+
+void run_kernel(const OpCall& call, std::span<const kernels::TensorArg> outputs) {
+  boost::container::small_vector<kernels::Operand, 8> operands;
+  operands.reserve(call.operands.size());
+  for (const Operand& o : call.operands) {
+    if (o.is_tensor())
+      operands.push_back(kernels::TensorArg{o.tensor->data(), &o.tensor->spec});
+    else if (o.is_scalar())
+      operands.push_back(o.scalar);
+    else
+      operands.push_back(std::nullopt);
+  }
+  const kernels::Call kernel_call{call.op, operands, call.attrs, outputs};
+  if (kernels::Kernel kernel = kernel_of(call.op))
+    kernel(kernel_call);
+  else
+    kernels::run(kernel_call);
+}
+
+std::vector<Tensor> compute(const OpCall& call) {
+  await_operands(call);
+  const SpecOperands operands = spec_operands(call.operands);
+  std::vector<ir::TensorSpec> specs = call.op.infer(call.op, {operands, call.attrs});
+  if (call.op.decompose != nullptr && kernel_of(call.op) == nullptr) return decompose(call);
+  std::vector<Tensor> results;
+  results.reserve(specs.size());
+  boost::container::small_vector<kernels::TensorArg, 3> outputs;
+  for (ir::TensorSpec& spec : specs) {
+    spec.requires_grad = needs_grad(call, spec.dtype);
+    auto head = make_tensor(spec);
+    if (spec.requires_grad) head->flags.fetch_or(TensorHead::kNonLeaf, std::memory_order_relaxed);
+    TensorImpl& impl = impl_of(*head);
+    outputs.push_back({impl.storage->data(), &impl.spec});
+    results.emplace_back(std::move(head));
+  }
+  run_kernel(call, outputs);
+  return results;
+}
+
+Tensor run_view(const OpCall& call) {
+  TensorImpl& input = *call.operands[0].tensor;
+  await_pending(input, false, call.where);
+  const ir::ViewResult view = call.op.view(input.spec, call.attrs);
+  ir::TensorSpec spec(input.spec.dtype, view.sizes, view.strides, input.spec.device);
+  const bool grad = input.spec.requires_grad && GradMode::is_enabled();
+  spec.requires_grad = grad;
+  auto head = make_tensor(spec, input.storage, input.offset + view.offset);
+  if (grad) {
+    const uint32_t flags = input.flags.load(std::memory_order_relaxed);
+    const bool of_leaf = (flags & TensorHead::kNonLeaf) == 0 || (flags & TensorHead::kLeafView) != 0;
+    head->flags.fetch_or(TensorHead::kNonLeaf | (of_leaf ? TensorHead::kLeafView : 0u), std::memory_order_relaxed);
+  }
+  return Tensor(std::move(head));
+}
+
+Tensor run_same_shape(const OpCall& call) {
+  const ir::PointwiseTraits& traits = call.op.pointwise;
+  const TensorImpl* first = nullptr;
+  bool grad = false;
+  if (traits.first_is_mask || traits.rule == ir::DTypeRule::Cast || call.operands.size() > 4) return {};
+  kernels::Operand operands[4];
+  for (size_t i = 0; i < call.operands.size(); ++i) {
+    const Operand& o = call.operands[i];
+    if (o.is_none()) return {};
+    if (o.is_scalar()) continue;
+    if (!o.tensor->storage || o.tensor->storage->pending.load(std::memory_order_acquire) != nullptr) return {};
+    const ir::TensorSpec& spec = o.tensor->spec;
+    if (first == nullptr)
+      first = o.tensor;
+    else if (spec.dtype != first->spec.dtype || spec.sizes != first->spec.sizes || spec.strides != first->spec.strides)
+      return {};
+    grad |= spec.requires_grad;
+    operands[i] = kernels::TensorArg{o.tensor->data(), &spec};
+  }
+  if (first == nullptr) return {};
+  const ScalarType dtype = first->spec.dtype;
+  for (size_t i = 0; i < call.operands.size(); ++i) {
+    const Operand& o = call.operands[i];
+    if (!o.is_scalar()) continue;
+    if (!is_floating_point(dtype) && (o.scalar.is_floating_point() || dtype == kBool)) return {};
+    operands[i] = o.scalar;
+  }
+  ScalarType result = dtype;
+  switch (traits.rule) {
+    case ir::DTypeRule::Promote:
+      if (traits.bool_as_int && dtype == kBool) return {};
+      break;
+    case ir::DTypeRule::Float:
+      if (!is_floating_point(dtype)) return {};
+      break;
+    case ir::DTypeRule::Compare:
+    case ir::DTypeRule::FloatCompare:
+    case ir::DTypeRule::Logical: result = kBool; break;
+    case ir::DTypeRule::Integral:
+      if (!is_integral(dtype, true)) return {};
+      break;
+    case ir::DTypeRule::Cast: return {};
+  }
+  if ((traits.dtypes & ir::dtype_bit(dtype)) == 0 || !first->spec.is_contiguous()) return {};
+  const kernels::Kernel kernel = kernel_of(call.op);
+  if (kernel == nullptr) return {};
+  auto head =
+      make_tensor(first->spec, Storage::allocate(static_cast<size_t>(first->spec.numel() * element_size(result)), first->spec.device), 0);
+  TensorImpl& impl = impl_of(*head);
+  impl.spec.dtype = result;
+  impl.spec.requires_grad = grad && GradMode::is_enabled() && is_floating_point(result);
+  if (impl.spec.requires_grad) head->flags.store(TensorHead::kNonLeaf, std::memory_order_relaxed);
+  const kernels::TensorArg output{impl.storage->data(), &impl.spec};
+  kernel({call.op, {operands, call.operands.size()}, call.attrs, {&output, 1}});
+  return Tensor(std::move(head));
+}
+
+void rethrow_with_line(std::source_location where) {
+  if (where.line() == 0) throw;
+  std::string_view file = where.file_name();
+  file = file.substr(file.find_last_of('/') + 1);
+  const auto text = [&](const std::exception& e) {
+    return std::string(e.what()) + ", at " + std::string(file) + ":" + std::to_string(where.line());
+  };
+  try {
+    throw;
+  } catch (const IndexError& e) { throw IndexError(text(e)); } catch (const NotImplementedError& e) {
+    throw NotImplementedError(text(e));
+  } catch (const OutOfMemoryError& e) { throw OutOfMemoryError(text(e)); } catch (const Error& e) {
+    throw Error(text(e));
+  }
+}
+
+}  // namespace eager
+
+Tensor run_eager(const OpCall& call) {
+  try {
+    if (call.inplace) return eager::run_inplace(call);
+    if (call.op.kind == ir::OpKind::View) return eager::run_view(call);
+    if (call.op.kind == ir::OpKind::Pointwise)
+      if (Tensor result = eager::run_same_shape(call); result.defined()) return result;
+    return eager::compute(call).at(0);
+  } catch (const Error&) { eager::rethrow_with_line(call.where); }
+}
+
+std::vector<Tensor> run_eager_many(const OpCall& call) {
+  try {
+    if (call.inplace) return {eager::run_inplace(call)};
+    if (call.op.kind == ir::OpKind::View) return {eager::run_view(call)};
+    if (call.op.kind == ir::OpKind::Pointwise)
+      if (Tensor result = eager::run_same_shape(call); result.defined()) return {result};
+    return eager::compute(call);
+  } catch (const Error&) { eager::rethrow_with_line(call.where); }
+}
+
+}  // namespace tailor

@@ -1,0 +1,211 @@
+// Views. Attributes as listed in ir/ops/view.h.
+
+#include "tailor/ops/view.h"
+
+#include "frontend/call.h"
+#include "ir/ops/view.h"
+
+namespace tailor {
+namespace {
+
+/// In-place views change what the handle's tensor describes. A lazy value cannot be redescribed: the handle takes the view itself.
+Tensor& become(const Tensor& self, const Tensor& view) {
+  TensorImpl &to = impl_of(self), &from = impl_of(view);
+  auto& handle = const_cast<Tensor&>(self);
+  if (to.is_lazy() || from.is_lazy()) {
+    handle = view;
+    return handle;
+  }
+  const bool grad = to.spec.requires_grad;
+  to.spec = from.spec;
+  to.spec.requires_grad = grad;
+  to.offset = from.offset;
+  to.description_changed();
+  return handle;
+}
+
+}  // namespace
+
+Tensor Tensor::view(IntArrayRef size, Where where) const { return call<"view">(where, operands(*this), size); }
+Tensor Tensor::view_as(const Tensor& other, Where where) const { return view(other.sizes(), where); }
+
+Tensor reshape(const Tensor& self, IntArrayRef shape, Where where) {
+  const ir::TensorSpec& spec = impl_of(self).spec;
+  const Dims sizes = ir::infer_view_sizes(shape, spec.numel());
+  if (sizes == spec.sizes && spec.is_contiguous()) return self.view(sizes, where);
+  if (ir::compute_view_strides(spec.sizes, spec.strides, sizes)) return self.view(sizes, where);
+  return self.clone(MemoryFormat::Contiguous, where).view(sizes, where);
+}
+Tensor Tensor::reshape(IntArrayRef shape, Where where) const { return tailor::reshape(*this, shape, where); }
+Tensor Tensor::reshape_as(const Tensor& other, Where where) const { return tailor::reshape(*this, other.sizes(), where); }
+Tensor flatten(const Tensor& self, int64_t start_dim, int64_t end_dim, Where where) {
+  const Dims sizes = ir::flatten_sizes(self.sizes(), start_dim, end_dim);
+  return sizes == impl_of(self).spec.sizes ? self : reshape(self, sizes, where);
+}
+Tensor Tensor::flatten(int64_t start_dim, int64_t end_dim, Where where) const { return tailor::flatten(*this, start_dim, end_dim, where); }
+Tensor ravel(const Tensor& self, Where where) { return reshape(self, -1, where); }
+Tensor Tensor::ravel(Where where) const { return tailor::ravel(*this, where); }
+Tensor unflatten(const Tensor& self, int64_t dim, IntArrayRef sizes, Where where) {
+  return self.view(ir::unflatten_sizes(self.sizes(), dim, sizes), where);
+}
+Tensor Tensor::unflatten(int64_t dim, IntArrayRef sizes, Where where) const { return tailor::unflatten(*this, dim, sizes, where); }
+
+Tensor permute(const Tensor& self, IntArrayRef dims, Where where) { return call<"permute">(where, operands(self), dims); }
+Tensor Tensor::permute(IntArrayRef dims, Where where) const { return tailor::permute(*this, dims, where); }
+Tensor transpose(const Tensor& self, int64_t dim0, int64_t dim1, Where where) {
+  return call<"transpose">(where, operands(self), dim0, dim1);
+}
+Tensor swapaxes(const Tensor& self, int64_t dim0, int64_t dim1, Where where) { return transpose(self, dim0, dim1, where); }
+Tensor Tensor::transpose(int64_t dim0, int64_t dim1, Where where) const { return tailor::transpose(*this, dim0, dim1, where); }
+Tensor& Tensor::transpose_(int64_t dim0, int64_t dim1, Where where) const { return become(*this, transpose(dim0, dim1, where)); }
+Tensor t(const Tensor& self, Where where) { return call<"t">(where, operands(self)); }
+Tensor Tensor::t(Where where) const { return tailor::t(*this, where); }
+Tensor& Tensor::t_(Where where) const { return become(*this, t(where)); }
+Tensor movedim(const Tensor& self, IntArrayRef source, IntArrayRef destination, Where where) {
+  return call<"movedim">(where, operands(self), source, destination);
+}
+Tensor Tensor::movedim(IntArrayRef source, IntArrayRef destination, Where where) const {
+  return tailor::movedim(*this, source, destination, where);
+}
+
+Tensor Tensor::expand(IntArrayRef size, bool, Where where) const { return call<"expand">(where, operands(*this), size); }
+Tensor Tensor::expand_as(const Tensor& other, Where where) const { return expand(other.sizes(), false, where); }
+Tensor broadcast_to(const Tensor& self, IntArrayRef size, Where where) { return self.expand(size, false, where); }
+std::vector<Tensor> broadcast_tensors(TensorList tensors, Where where) {
+  Dims sizes;
+  for (const Tensor& t : tensors) sizes = ir::broadcast_shapes(sizes, t.sizes());
+  std::vector<Tensor> result;
+  for (const Tensor& t : tensors) result.push_back(t.expand(sizes, false, where));
+  return result;
+}
+
+Tensor squeeze(const Tensor& self, Where where) { return call<"squeeze">(where, operands(self), std::nullopt); }
+Tensor squeeze(const Tensor& self, IntArrayRef dim, Where where) { return call<"squeeze">(where, operands(self), dim); }
+Tensor Tensor::squeeze(Where where) const { return tailor::squeeze(*this, where); }
+Tensor Tensor::squeeze(IntArrayRef dim, Where where) const { return tailor::squeeze(*this, dim, where); }
+Tensor& Tensor::squeeze_(Where where) const { return become(*this, squeeze(where)); }
+Tensor& Tensor::squeeze_(int64_t dim, Where where) const { return become(*this, squeeze(IntArrayRef(dim), where)); }
+Tensor unsqueeze(const Tensor& self, int64_t dim, Where where) { return call<"unsqueeze">(where, operands(self), dim); }
+Tensor Tensor::unsqueeze(int64_t dim, Where where) const { return tailor::unsqueeze(*this, dim, where); }
+Tensor& Tensor::unsqueeze_(int64_t dim, Where where) const { return become(*this, unsqueeze(dim, where)); }
+
+Tensor narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length, Where where) {
+  return call<"narrow">(where, operands(self), dim, start, length);
+}
+Tensor narrow(const Tensor& self, int64_t dim, const Tensor& start, int64_t length, Where where) {
+  check(start.dim() == 0 && is_integral(start.scalar_type()), "narrow: start must be an 0-dim integral Tensor.");
+  return narrow(self, dim, start.item<int64_t>(where), length, where);
+}
+Tensor Tensor::narrow(int64_t dim, int64_t start, int64_t length, Where where) const {
+  return tailor::narrow(*this, dim, start, length, where);
+}
+Tensor Tensor::narrow(int64_t dim, const Tensor& start, int64_t length, Where where) const {
+  return tailor::narrow(*this, dim, start, length, where);
+}
+Tensor slice(const Tensor& self, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step, Where where) {
+  return call<"slice">(where, operands(self), dim, start, end, step);
+}
+Tensor Tensor::slice(int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step, Where where) const {
+  return tailor::slice(*this, dim, start, end, step, where);
+}
+Tensor select(const Tensor& self, int64_t dim, int64_t index, Where where) { return call<"select">(where, operands(self), dim, index); }
+Tensor Tensor::select(int64_t dim, int64_t index, Where where) const { return tailor::select(*this, dim, index, where); }
+Tensor Tensor::operator[](int64_t index) const { return call<"select">(Where(), operands(*this), int64_t{0}, index); }
+
+std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim, Where where) {
+  check(self.dim() > 0, "split: expects at least a 1-dimensional tensor");
+  check(split_size >= 0, "split: expects split_size be non-negative, but got split_size=", split_size);
+  const int64_t total = self.size(dim);
+  check(split_size > 0 || total == 0, "split: split_size can only be 0 if dimension size is 0, but got dimension size of ", total);
+  std::vector<Tensor> pieces;
+  int64_t start = 0;
+  do {
+    const int64_t length = std::min(split_size, total - start);
+    pieces.push_back(narrow(self, dim, start, length, where));
+    start += length;
+  } while (start < total);
+  return pieces;
+}
+std::vector<Tensor> split(const Tensor& self, IntArrayRef split_sizes, int64_t dim, Where where) {
+  check(self.dim() > 0, "split: expects at least a 1-dimensional tensor");
+  const int64_t total = self.size(dim);
+  std::vector<Tensor> pieces;
+  int64_t start = 0;
+  for (int64_t length : split_sizes) {
+    check(length >= 0, "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=", split_sizes);
+    check(start + length <= total, "split_with_sizes expects split_sizes to sum exactly to ", total, " (input tensor's size at dimension ",
+          dim, "), but got split_sizes=", split_sizes);
+    pieces.push_back(narrow(self, dim, start, length, where));
+    start += length;
+  }
+  check(start == total, "split_with_sizes expects split_sizes to sum exactly to ", total, " (input tensor's size at dimension ", dim,
+        "), but got split_sizes=", split_sizes);
+  return pieces;
+}
+std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim, Where where) {
+  check(self.dim() > 0, "chunk: expects at least a 1-dimensional tensor");
+  check(chunks > 0, "chunk: expects `chunks` to be greater than 0, got: ", chunks);
+  const int64_t total = self.size(dim), size = (total + chunks - 1) / chunks;
+  if (total == 0) return split(self, Dims(static_cast<size_t>(chunks), 0), dim, where);
+  return split(self, size, dim, where);
+}
+std::vector<Tensor> unbind(const Tensor& self, int64_t dim, Where where) {
+  check<IndexError>(self.dim() > 0, "Dimension specified as ", dim, " but tensor has no dimensions");
+  std::vector<Tensor> pieces;
+  for (int64_t i = 0; i < self.size(dim); ++i) pieces.push_back(select(self, dim, i, where));
+  return pieces;
+}
+std::vector<Tensor> Tensor::split(int64_t split_size, int64_t dim, Where where) const {
+  return tailor::split(*this, split_size, dim, where);
+}
+std::vector<Tensor> Tensor::split(IntArrayRef split_sizes, int64_t dim, Where where) const {
+  return tailor::split(*this, split_sizes, dim, where);
+}
+std::vector<Tensor> Tensor::chunk(int64_t chunks, int64_t dim, Where where) const { return tailor::chunk(*this, chunks, dim, where); }
+std::vector<Tensor> Tensor::unbind(int64_t dim, Where where) const { return tailor::unbind(*this, dim, where); }
+
+Tensor diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2, Where where) {
+  return call<"diagonal">(where, operands(self), offset, dim1, dim2);
+}
+Tensor Tensor::diagonal(int64_t offset, int64_t dim1, int64_t dim2, Where where) const {
+  return tailor::diagonal(*this, offset, dim1, dim2, where);
+}
+Tensor Tensor::unfold(int64_t dimension, int64_t size, int64_t step, Where where) const {
+  return call<"unfold">(where, operands(*this), dimension, size, step);
+}
+
+Tensor as_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride, std::optional<int64_t> storage_offset, Where where) {
+  const TensorImpl& impl = impl_of(self);
+  const int64_t start = storage_offset.value_or(impl.offset);
+  check(size.size() == stride.size(), "as_strided: mismatch in length of strides and shape");
+  check(start >= 0, "as_strided: Tensor: invalid storage offset ", start);
+  int64_t last = start;
+  bool empty = false;
+  for (size_t i = 0; i < size.size(); ++i) {
+    check(size[i] >= 0 && stride[i] >= 0, "as_strided: Negative strides are not supported at the moment, got strides: ", stride,
+          " for sizes ", size);
+    empty |= size[i] == 0;
+    last += (size[i] - 1) * stride[i];
+  }
+  if (impl.storage && !empty) {
+    const int64_t needed = (last + 1) * element_size(impl.spec.dtype);
+    check(needed <= static_cast<int64_t>(impl.storage->bytes()), "as_strided: setStorage: sizes ", size, ", strides ", stride,
+          ", storage offset ", start, ", and itemsize ", element_size(impl.spec.dtype), " requiring a storage size of ", needed,
+          " are out of bounds for storage of size ", impl.storage->bytes());
+  }
+  return call<"as_strided">(where, operands(self), size, stride, start - impl.offset);
+}
+Tensor Tensor::as_strided(IntArrayRef size, IntArrayRef stride, std::optional<int64_t> storage_offset, Where where) const {
+  return tailor::as_strided(*this, size, stride, storage_offset, where);
+}
+Tensor& Tensor::as_strided_(IntArrayRef size, IntArrayRef stride, std::optional<int64_t> storage_offset, Where where) const {
+  return become(*this, as_strided(size, stride, storage_offset, where));
+}
+
+Tensor detach(const Tensor& self, Where where) { return self.detach(where); }
+Tensor Tensor::detach(Where where) const {
+  NoGradGuard no_grad;
+  return call<"detach">(where, operands(*this));
+}
+
+}  // namespace tailor

@@ -1,0 +1,145 @@
+// Tensor: description, gradients, host access.
+
+#include "tailor/tensor.h"
+
+#include "frontend/call.h"
+
+namespace tailor {
+namespace {
+
+/// A tensor's gradient, until autograd keeps more.
+struct GradientSlot final : AutogradMeta {
+  Tensor grad;
+};
+
+GradientSlot* slot_of(const TensorImpl& impl) { return static_cast<GradientSlot*>(impl.autograd.get()); }
+
+}  // namespace
+
+// ---- description ----------------------------------------------------------------------------------------------------
+
+IntArrayRef Tensor::sizes() const { return impl_of(*this).spec.sizes; }
+IntArrayRef Tensor::strides() const { return impl_of(*this).spec.strides; }
+int64_t Tensor::dim() const { return impl_of(*this).spec.rank(); }
+int64_t Tensor::numel() const { return impl_of(*this).spec.numel(); }
+int64_t Tensor::size(int64_t d, Where) const {
+  const Dims& sizes = impl_of(*this).spec.sizes;
+  check<IndexError>(!sizes.empty(), "Dimension specified as ", d, " but tensor has no dimensions");
+  return sizes[static_cast<size_t>(wrap_dim(d, static_cast<int64_t>(sizes.size())))];
+}
+int64_t Tensor::stride(int64_t d, Where) const {
+  const Dims& strides = impl_of(*this).spec.strides;
+  check<IndexError>(!strides.empty(), "Dimension specified as ", d, " but tensor has no dimensions");
+  return strides[static_cast<size_t>(wrap_dim(d, static_cast<int64_t>(strides.size())))];
+}
+int64_t Tensor::storage_offset() const { return impl_of(*this).offset; }
+ScalarType Tensor::scalar_type() const { return impl_of(*this).spec.dtype; }
+Device Tensor::device() const { return impl_of(*this).spec.device; }
+TensorOptions Tensor::options() const {
+  const ir::TensorSpec& spec = impl_of(*this).spec;
+  return TensorOptions(spec.dtype).device(spec.device).requires_grad(spec.requires_grad);
+}
+int64_t Tensor::element_size() const { return tailor::element_size(scalar_type()); }
+size_t Tensor::nbytes() const { return static_cast<size_t>(numel() * element_size()); }
+bool Tensor::is_contiguous() const { return impl_of(*this).spec.is_contiguous(); }
+bool Tensor::is_floating_point() const { return tailor::is_floating_point(scalar_type()); }
+bool Tensor::is_signed() const { return tailor::is_signed(scalar_type()); }
+bool Tensor::is_cpu() const { return device().is_cpu(); }
+bool Tensor::is_cuda() const { return device().is_cuda(); }
+int64_t Tensor::get_device() const { return device().is_cuda() ? std::max<int64_t>(device().index(), 0) : -1; }
+bool Tensor::is_alias_of(const Tensor& other) const {
+  const TensorImpl &a = impl_of(*this), &b = impl_of(other);
+  return a.storage && a.storage == b.storage;
+}
+int64_t Tensor::_version() const { return static_cast<int64_t>(impl_of(*this).storage->version()); }
+std::string Tensor::toString() const {
+  return defined() ? std::string(is_cuda() ? "CUDA" : "CPU") + std::string(to_string(scalar_type())) + "Type" : "UndefinedType";
+}
+
+// ---- host access ----------------------------------------------------------------------------------------------------
+
+Scalar Tensor::item(Where where) const {
+  TensorImpl& impl = impl_of(*this);
+  check(impl.spec.numel() == 1, "a Tensor with ", impl.spec.numel(), " elements cannot be converted to Scalar");
+  prepare_host_access(impl, false, where);
+  return visit_dtype(impl.spec.dtype, [&]<class T>() { return Scalar(*reinterpret_cast<const T*>(impl.data())); });
+}
+
+void* Tensor::typed_data(ScalarType expected, bool write, Where where) const {
+  TensorImpl& impl = impl_of(*this);
+  check(expected == ScalarType::Undefined || expected == impl.spec.dtype, "expected scalar type ", expected, " but found ",
+        impl.spec.dtype);
+  prepare_host_access(impl, write, where);
+  if (write) {
+    impl.storage->set_exposed();
+    impl.storage->bump_version();
+  }
+  return impl.data();
+}
+
+// ---- gradients ------------------------------------------------------------------------------------------------------
+
+bool Tensor::requires_grad() const { return impl_of(*this).spec.requires_grad; }
+
+const Tensor& Tensor::set_requires_grad(bool on) const {
+  TensorImpl& impl = impl_of(*this);
+  if (on == impl.spec.requires_grad) return *this;
+  check(!on || tailor::is_floating_point(impl.spec.dtype), "only Tensors of floating point dtype can require gradients");
+  check(on || is_leaf(),
+        "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph "
+        "that doesn't require differentiation use var_no_grad = var.detach().");
+  impl.spec.requires_grad = on;
+  impl.description_changed();
+  return *this;
+}
+
+Tensor& Tensor::requires_grad_(bool on) const { return const_cast<Tensor&>(set_requires_grad(on)); }
+
+bool Tensor::is_leaf() const {
+  const TensorImpl& impl = impl_of(*this);
+  return !impl.spec.requires_grad || (impl.flags.load(std::memory_order_relaxed) & TensorHead::kNonLeaf) == 0;
+}
+
+const Tensor& Tensor::grad() const {
+  static const Tensor none;
+  const GradientSlot* slot = slot_of(impl_of(*this));
+  return slot != nullptr ? slot->grad : none;
+}
+
+Tensor& Tensor::mutable_grad() const {
+  TensorImpl& impl = impl_of(*this);
+  if (!impl.autograd) impl.autograd = std::make_unique<GradientSlot>();
+  return slot_of(impl)->grad;
+}
+
+void Tensor::backward(const Tensor&, std::optional<bool>, bool, Where) const {
+  check(requires_grad(), "element 0 of tensors does not require grad and does not have a grad_fn");
+  detail::raise<NotImplementedError>("backward: this version of Tailor computes no gradients");
+}
+
+void Tensor::retain_grad() const { check(requires_grad(), "can't retain_grad on Tensor that has requires_grad=False"); }
+
+Tensor& Tensor::detach_() const {
+  TensorImpl& impl = impl_of(*this);
+  impl.spec.requires_grad = false;
+  impl.flags.fetch_and(~static_cast<uint32_t>(TensorHead::kNonLeaf | TensorHead::kLeafView), std::memory_order_relaxed);
+  impl.description_changed();
+  return const_cast<Tensor&>(*this);
+}
+
+void Tensor::set_data(const Tensor& data) const {
+  TensorImpl &self = impl_of(*this), &other = impl_of(data);
+  check(self.spec.dtype == other.spec.dtype,
+        "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type: ", self.spec.dtype,
+        " and ", other.spec.dtype);
+  prepare_host_access(self, true);
+  prepare_host_access(other, false);
+  const bool grad = self.spec.requires_grad;
+  self.spec = other.spec;
+  self.spec.requires_grad = grad;
+  self.storage = other.storage;
+  self.offset = other.offset;
+  self.description_changed();
+}
+
+}  // namespace tailor

@@ -1,0 +1,105 @@
+#include "frontend/tensor_impl.h"
+
+#include <algorithm>
+#include <new>
+
+namespace tailor {
+namespace {
+
+// A tensor is made and dropped by nearly every op: blocks of one size are kept on a short list per thread. Plain data, so that
+// tensors that die after this thread's destructors ran still find it; the guard object empties it before.
+struct FreeList {
+  static constexpr int kMost = 64;
+  struct Block {
+    Block* next;
+  };
+  Block* head;
+  int count;
+  bool closed;
+};
+constinit thread_local FreeList free_list{nullptr, 0, false};
+
+struct FreeListGuard {
+  FreeListGuard() {}
+  ~FreeListGuard() {
+    free_list.closed = true;
+    while (free_list.head != nullptr) {
+      FreeList::Block* block = free_list.head;
+      free_list.head = block->next;
+      ::operator delete(block, std::align_val_t(alignof(TensorImpl)));
+    }
+  }
+};
+
+TensorImpl* new_impl() {
+  void* memory;
+  if (free_list.head != nullptr) {
+    memory = free_list.head;
+    free_list.head = free_list.head->next;
+    --free_list.count;
+  } else {
+    memory = ::operator new(sizeof(TensorImpl), std::align_val_t(alignof(TensorImpl)));
+  }
+  return new (memory) TensorImpl;
+}
+
+void delete_impl(TensorImpl* impl) noexcept {
+  impl->~TensorImpl();
+  if (free_list.closed || free_list.count >= FreeList::kMost) {
+    ::operator delete(static_cast<void*>(impl), std::align_val_t(alignof(TensorImpl)));
+    return;
+  }
+  if (free_list.count == 0) {
+    static thread_local FreeListGuard guard;  // constructed once; its destructor runs with the thread's
+    (void)guard;
+  }
+  auto* block = reinterpret_cast<FreeList::Block*>(impl);
+  block->next = free_list.head;
+  free_list.head = block;
+  ++free_list.count;
+}
+
+size_t storage_elements(const ir::TensorSpec& spec) {
+  int64_t last = 0;
+  for (size_t i = 0; i < spec.sizes.size(); ++i) {
+    if (spec.sizes[i] == 0) return 0;
+    last += (spec.sizes[i] - 1) * spec.strides[i];
+  }
+  return static_cast<size_t>(last + 1);
+}
+
+}  // namespace
+
+TensorImpl::TensorImpl() : id(next_id()) {}
+
+void TensorImpl::description_changed() { id = next_id(); }
+
+uint64_t TensorImpl::next_id() {
+  // Threads take ids in blocks, so that making a tensor touches no shared memory.
+  static constexpr uint64_t kBlock = 1 << 16;
+  static constinit std::atomic<uint64_t> issued{1};
+  static constinit thread_local uint64_t next = 0, end = 0;
+  if (next == end) [[unlikely]] {
+    next = issued.fetch_add(kBlock, std::memory_order_relaxed);
+    end = next + kBlock;
+  }
+  return next++;
+}
+
+void destroy(TensorHead* head) noexcept { delete_impl(&impl_of(*head)); }
+
+IntrusivePtr<TensorHead> make_tensor(const ir::TensorSpec& spec) {
+  auto storage = Storage::allocate(storage_elements(spec) * static_cast<size_t>(element_size(spec.dtype)), spec.device);
+  return make_tensor(spec, std::move(storage), 0);
+}
+
+IntrusivePtr<TensorHead> make_tensor(const ir::TensorSpec& spec, IntrusivePtr<Storage> storage, int64_t offset) {
+  TensorImpl* impl = new_impl();
+  IntrusivePtr<TensorHead> head(impl);
+  impl->spec = spec;
+  impl->storage = std::move(storage);
+  impl->offset = offset;
+  return head;
+}
+
+}  // namespace tailor
