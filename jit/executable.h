@@ -22,7 +22,21 @@ struct OutputPlan {
   enum class Kind : uint8_t { Fresh, AliasInput, AliasOutput } kind = Kind::Fresh;
   int index = -1;      // which input or output
   int64_t offset = 0;  // elements from that one's first element
+  int offset_scalar = -1;  // when >= 0: further elements, given by this scalar of the call (a view whose position varies)
   ir::TensorSpec spec;
+
+  /// Bytes of a Fresh output's memory.
+  int64_t storage_bytes() const {
+    int64_t last = 0;
+    for (size_t d = 0; d < spec.sizes.size(); ++d) {
+      if (spec.sizes[d] == 0) return 0;
+      last += (spec.sizes[d] - 1) * spec.strides[d];
+    }
+    return (last + 1) * element_size(spec.dtype);
+  }
+  int64_t offset_value(std::span<const int64_t> scalars) const {
+    return offset + (offset_scalar < 0 ? 0 : scalars[static_cast<size_t>(offset_scalar)]);
+  }
 };
 
 /// Milliseconds of each phase of compiling, and what came out.

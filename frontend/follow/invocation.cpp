@@ -1,0 +1,346 @@
+// Following: the hot path of every call of a compiled function.
+
+#include "frontend/follow/invocation.h"
+
+#include <algorithm>
+
+#include "frontend/follow/run_variant.h"
+#include "runtime/ambient.h"
+
+namespace tailor {
+
+using follow::RecordedOperand;
+using follow::Step;
+using follow::StepKind;
+using Kind = RecordedOperand::Kind;
+
+Invocation::~Invocation() { end(); }
+
+void Invocation::begin(std::span<TensorImpl* const> arguments) {
+  arguments_ = arguments;
+  mode_ = Mode::Following;
+  recorded_ = abandoned_ = false;
+  all_compiled_ = true;
+  hit_return_ = nullptr;
+  last_variant_ = nullptr;
+  cursor_ = tree_.root();
+  path_.clear();
+  followed_.store(0, std::memory_order_relaxed);
+  executed_ = segment_begin_ = 0;
+  segment_first_slot_ = used_slots_ = bound_ = 0;
+  live_slots_.clear();
+}
+
+// ---- comparing -----------------------------------------------------------------------------------------------------
+
+Step* Invocation::match(const OpCall& call) {
+  Step* hot = cursor_->hot.load(std::memory_order_acquire);
+  if (!hot) return nullptr;
+  if (hot->kind == StepKind::Op && matches(*hot, call)) return hot;
+  for (Step* child = cursor_->first_child.load(std::memory_order_acquire); child; child = child->next_sibling.load(std::memory_order_acquire)) {
+    if (child == hot || child->kind != StepKind::Op) continue;
+    if (matches(*child, call)) {
+      cursor_->hot.store(child, std::memory_order_release);
+      return child;
+    }
+  }
+  return nullptr;
+}
+
+// Compares without leaving a trace but for bindings past `bound_`, which nobody reads before advance() counts them.
+bool Invocation::matches(const Step& step, const OpCall& call) {
+  if (step.op != &call.op || step.inplace != call.inplace || step.ambient != ambient_word()) return false;
+  if (step.operands.size() != call.operands.size() || step.attrs.size() != call.attrs.size()) return false;
+  int bound = bound_;
+  for (size_t i = 0; i < call.operands.size(); ++i) {
+    const RecordedOperand& recorded = step.operands[i];
+    const Operand& got = call.operands[i];
+    switch (recorded.kind) {
+      case Kind::None:
+        if (!got.is_none()) return false;
+        break;
+      case Kind::Scalar:
+        if (!got.is_scalar() || got.scalar.kind() != recorded.scalar.kind()) return false;
+        break;
+      case Kind::Slot: {
+        const auto index = static_cast<size_t>(recorded.index);
+        if (!got.is_tensor() || got.tensor != slots_[index].get() || got.tensor->id != slot_ids_[index]) return false;
+        break;
+      }
+      case Kind::External: {
+        if (!got.is_tensor()) return false;
+        const auto index = static_cast<size_t>(recorded.index);
+        if (recorded.index < bound) {
+          if (got.tensor != externals_[index].get() || got.tensor->id != checked_ids_[index]) return false;
+          break;
+        }
+        // First touch: the description is the guard.
+        TensorImpl* tensor = got.tensor;
+        if (tensor->invocation == this && tensor->slot < used_slots_ && slots_[static_cast<size_t>(tensor->slot)].get() == tensor &&
+            slot_ids_[static_cast<size_t>(tensor->slot)] == tensor->id) {
+          return false;
+        }
+        if (externals_.size() <= index) {
+          std::lock_guard lock(mutex_);  // another thread may be reading the list
+          externals_.resize(index + 1);
+          checked_ids_.resize(index + 1, 0);
+          checked_for_.resize(index + 1, nullptr);
+        }
+        if (checked_ids_[index] != tensor->id || checked_for_[index] != &step) {
+          if (!(tensor->spec == step.new_externals[index - static_cast<size_t>(step.first_external)].spec)) return false;
+          checked_ids_[index] = tensor->id;
+          checked_for_[index] = &step;
+        }
+        externals_[index] = IntrusivePtr<TensorHead>(tensor);
+        bound = recorded.index + 1;
+        break;
+      }
+    }
+  }
+  for (size_t i = 0; i < call.attrs.size(); ++i) {
+    if (step.attrs[i].ref() == call.attrs[i]) continue;
+    // A view may look at another place: its offset becomes an argument. Anything else is another step.
+    if (!step.view) return false;
+    try {
+      const ir::ViewResult view = call.op.view(tensor_of(step.operands[0]).spec, call.attrs);
+      return view.sizes == step.view->sizes && view.strides == step.view->strides;
+    } catch (const Error&) {
+      return false;  // recording will throw it where it belongs
+    }
+  }
+  return true;
+}
+
+void Invocation::advance(Step& step, const OpCall& call) {
+  const auto numbers = static_cast<size_t>(step.scalar_count());
+  if (scalars_.size() < numbers || slots_.size() < static_cast<size_t>(step.slot_count())) {
+    std::lock_guard lock(mutex_);
+    scalars_.resize(std::max(scalars_.size(), numbers));
+    slots_.resize(std::max(slots_.size(), static_cast<size_t>(step.slot_count())));
+    slot_maker_.resize(slots_.size(), nullptr);
+    slot_ids_.resize(slots_.size(), 0);
+  }
+  int scalar = 0;
+  for (size_t i = 0; i < call.operands.size(); ++i) {
+    const RecordedOperand& recorded = step.operands[i];
+    if (recorded.kind != Kind::Scalar) continue;
+    scalars_[static_cast<size_t>(recorded.index)] = call.operands[i].scalar.bits();
+    if (call.operands[i].scalar.bits() != recorded.scalar.bits() && !(step.lifted.load(std::memory_order_relaxed) >> scalar & 1)) [[unlikely]] {
+      step.lifted.fetch_or(uint64_t{1} << scalar, std::memory_order_relaxed);
+      host_.on_lift(step, "scalar operand");
+    }
+    ++scalar;
+  }
+  if (step.view) {
+    int64_t offset = step.view->offset;
+    for (size_t i = 0; i < call.attrs.size(); ++i) {
+      if (step.attrs[i].ref() == call.attrs[i]) continue;
+      offset = call.op.view(tensor_of(step.operands[0]).spec, call.attrs).offset;
+      if (!(step.lifted.load(std::memory_order_relaxed) >> Step::kViewOffsetBit & 1)) {
+        step.lifted.fetch_or(uint64_t{1} << Step::kViewOffsetBit, std::memory_order_relaxed);
+        host_.on_lift(step, "offset of a view");
+      }
+      break;
+    }
+    scalars_[numbers - 1] = offset;
+  }
+  bound_ = step.external_count();
+  if (!step.inplace) make_lazy(step);
+  else if (step.written_external >= 0) external(step.written_external).storage->pending.store(this, std::memory_order_relaxed);
+  if (path_.size() == path_.capacity()) {
+    std::lock_guard lock(mutex_);
+    path_.reserve(std::max<size_t>(64, 2 * path_.size()));
+  }
+  path_.push_back(&step);
+  cursor_ = &step;
+  followed_.store(path_.size(), std::memory_order_release);
+}
+
+void Invocation::make_lazy(Step& step) {
+  for (size_t j = 0; j < step.outputs.size(); ++j) {
+    const int number = step.first_slot + static_cast<int>(j);
+    const auto index = static_cast<size_t>(number);
+    IntrusivePtr<TensorHead>& head = slots_[index];
+    if (!head || head->use_count() != 1 || slot_maker_[index] != &step || slot(number).id != slot_ids_[index]) {
+      auto* fresh = new TensorImpl;
+      fresh->spec = step.outputs[j];
+      head = IntrusivePtr<TensorHead>(fresh);
+      slot_maker_[index] = &step;
+      slot_ids_[index] = fresh->id;
+    }
+    TensorImpl& lazy = slot(number);
+    lazy.slot = number;
+    lazy.invocation = this;
+    lazy.flags.store(TensorHead::kLazy, std::memory_order_release);
+  }
+  used_slots_ = step.slot_count();
+}
+
+Tensor Invocation::result(const Step& step, const OpCall& call) const {
+  if (step.inplace) return Tensor(IntrusivePtr<TensorHead>(call.operands[0].tensor));
+  return Tensor(slots_[static_cast<size_t>(step.first_slot)]);
+}
+
+Tensor Invocation::op(const OpCall& call) {
+  if (mode_ == Mode::Following) [[likely]] {
+    if (Step* step = match(call)) [[likely]] {
+      advance(*step, call);
+      return result(*step, call);
+    }
+    diverge(&call);
+  }
+  return std::move(record(call).at(0));
+}
+
+std::vector<Tensor> Invocation::op_many(const OpCall& call) {
+  if (mode_ == Mode::Following) {
+    if (Step* step = match(call)) {
+      advance(*step, call);
+      std::vector<Tensor> all;
+      if (step->inplace) all.push_back(result(*step, call));
+      for (size_t j = 0; j < step->outputs.size(); ++j) all.emplace_back(slots_[static_cast<size_t>(step->first_slot) + j]);
+      return all;
+    }
+    diverge(&call);
+  }
+  return record(call);
+}
+
+// ---- ends of segments ----------------------------------------------------------------------------------------------
+
+void Invocation::host_access(TensorImpl&, bool, std::source_location where) {
+  if (mode_ == Mode::Eager || path_.size() == segment_begin_) return;  // nothing is pending
+  check(!host_.fullgraph(), "fullgraph: ", host_.function_name(), " needs a tensor's data on the host, at ",
+        ir::SourceLocation{where.file_name(), static_cast<int>(where.line())}.str());
+  end_segment(StepKind::Escape, where);
+}
+
+void Invocation::finish() { end_segment(StepKind::Return, {}); }
+
+void Invocation::end_segment(StepKind kind, std::source_location where) {
+  Step* end = nullptr;
+  if (mode_ == Mode::Following) {
+    for (Step* child = cursor_->first_child.load(std::memory_order_acquire); child; child = child->next_sibling.load(std::memory_order_acquire)) {
+      if (child->kind == kind) end = child;
+    }
+    if (!end) diverge(nullptr);
+  }
+  if (mode_ == Mode::Eager) {
+    start_next_segment();
+    return;
+  }
+  if (!end) {
+    auto step = std::make_unique<Step>();
+    step->kind = kind;
+    step->where = where;
+    step->first_slot = used_slots_;
+    step->first_external = bound_;
+    step->first_scalar = path_.empty() ? 0 : path_.back()->scalar_count();
+    end = tree_.add(cursor_, std::move(step));
+  }
+  if (mode_ == Mode::Following) {
+    if (path_.size() > segment_begin_ && !run_compiled(*end)) {
+      all_compiled_ = false;
+      const std::vector<int> outputs = alive_slots();
+      {
+        std::lock_guard lock(mutex_);
+        run_op_by_op(path_.size());
+      }
+      compile_variant(*end);
+    }
+  } else if (path_.size() > segment_begin_) {
+    compile_variant(*end);
+  }
+  if (kind == StepKind::Return && !recorded_ && all_compiled_) hit_return_ = end;
+  cursor_->hot.store(end, std::memory_order_release);
+  path_.push_back(end);
+  followed_.store(path_.size(), std::memory_order_release);
+  cursor_ = end;
+  start_next_segment();
+}
+
+void Invocation::start_next_segment() {
+  executed_ = segment_begin_ = path_.size();
+  segment_first_slot_ = used_slots_;
+}
+
+follow::InputRef Invocation::describe(const TensorImpl& tensor) const {
+  for (int i = 0; i < used_slots_; ++i) {
+    if (slots_[static_cast<size_t>(i)].get() == &tensor) return {true, i};
+  }
+  for (int i = 0; i < bound_; ++i) {
+    if (externals_[static_cast<size_t>(i)].get() == &tensor) return {false, i};
+  }
+  return {};
+}
+
+std::vector<int> Invocation::alive_slots() const {
+  std::vector<int> alive;
+  for (int i = segment_first_slot_; i < used_slots_; ++i) {
+    if (slots_[static_cast<size_t>(i)]->use_count() > 1) alive.push_back(i);
+  }
+  return alive;
+}
+
+bool Invocation::run_compiled(Step& end) {
+  std::lock_guard lock(mutex_);
+  if (executed_ > segment_begin_) return false;  // another thread has asked for a value: the rest runs op by op
+  // Which slots user code still holds.
+  static thread_local std::vector<int> alive;
+  alive.clear();
+  for (int i = segment_first_slot_; i < used_slots_; ++i) {
+    if (slots_[static_cast<size_t>(i)]->use_count() > 1) alive.push_back(i);
+  }
+  const follow::Variant*& chosen = last_variant_;
+  chosen = nullptr;
+  for (const follow::Variant* v = end.variants.head(); v && !chosen; v = v->next) {
+    if (!std::includes(v->outputs.begin(), v->outputs.end(), alive.begin(), alive.end())) continue;
+    // Scalars that are baked into this variant must have the values recorded.
+    bool baked = true;
+    for (size_t s = segment_begin_; s < path_.size() && baked; ++s) {
+      const Step& step = *path_[s];
+      if (step.lifted.load(std::memory_order_relaxed) == 0) continue;
+      for (const RecordedOperand& o : step.operands) {
+        if (o.kind != Kind::Scalar || v->lifted[static_cast<size_t>(o.index - v->first_scalar)]) continue;
+        baked = baked && scalars_[static_cast<size_t>(o.index)] == o.scalar.bits();
+      }
+      if (step.view) {
+        const int number = step.scalar_count() - 1;
+        if (!v->lifted[static_cast<size_t>(number - v->first_scalar)]) baked = baked && scalars_[static_cast<size_t>(number)] == step.view->offset;
+      }
+    }
+    if (baked) chosen = v;
+  }
+  if (!chosen) return false;
+
+  static thread_local std::vector<TensorImpl*> inputs, outputs;
+  static thread_local std::vector<int64_t> scalars;
+  inputs.clear();
+  outputs.clear();
+  scalars.clear();
+  for (const follow::InputRef& ref : chosen->inputs) inputs.push_back(ref.slot ? &slot(ref.index) : &external(ref.index));
+  for (int number : chosen->outputs) outputs.push_back(&slot(number));
+  for (int number : chosen->scalars) scalars.push_back(scalars_[static_cast<size_t>(number)]);
+  switch (follow::run_variant(*chosen, inputs, scalars, outputs)) {
+    case follow::RunResult::Done: break;
+    case follow::RunResult::Aliased: host_.on_op_by_op("inputs share memory that the function writes"); return false;
+    case follow::RunResult::DataError: return false;  // op by op gives the effects, the error and the line that eager has
+  }
+  executed_ = path_.size();
+  return true;
+}
+
+// Lets go of everything this call touched. Slots that user code holds become ordinary tensors; the others are kept for the next call.
+void Invocation::end() noexcept {
+  for (int i = 0; i < bound_; ++i) externals_[static_cast<size_t>(i)].reset();
+  for (int i = 0; i < used_slots_; ++i) {
+    IntrusivePtr<TensorHead>& head = slots_[static_cast<size_t>(i)];
+    if (!head) continue;
+    if (head->use_count() == 1) slot(i).storage.reset();
+    else head.reset();
+  }
+  bound_ = used_slots_ = 0;
+  arguments_ = {};
+}
+
+}  // namespace tailor

@@ -1,0 +1,133 @@
+#pragma once
+// One call of a compiled function: what runs while user code runs.
+//
+// A following invocation compares each op with the next recorded step and hands out lazy tensors; nothing is computed before the
+// segment ends. A recording one runs each op at once and adds it to the tree. An invocation begins following and turns to
+// recording when user code does something new: then what was followed since the last end is run op by op, exactly once.
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "frontend/dispatch.h"
+#include "frontend/follow/trace.h"
+
+namespace tailor::follow {
+
+/// What the invocations of one entry share besides the tree; implemented by the compiled function.
+class EntryHost {
+ public:
+  virtual ~EntryHost() = default;
+  virtual std::string function_name() const = 0;
+  virtual jit::CompileOptions compile_options() const = 0;
+  virtual bool fullgraph() const = 0;
+  virtual bool suppress_errors() const = 0;
+  /// Counters and the log.
+  virtual void on_variant_compiled(const Variant& variant, bool first_of_segment) = 0;
+  virtual void on_op_by_op(std::string_view why) = 0;
+  virtual void on_lift(const Step& step, std::string_view what) = 0;
+  virtual void on_divergence(const Step* expected, const OpCall* got) = 0;
+  virtual void on_compile_failure(std::string_view what) = 0;
+  /// Names externals: the path of argument `n`.
+  virtual std::string argument_path(int argument) const = 0;
+};
+
+/// Past these the rest of a call runs eagerly without being recorded.
+struct TraceLimits {
+  size_t paths = 64, steps = 200'000;
+  int variants = 8;
+};
+
+}  // namespace tailor::follow
+
+namespace tailor {
+
+class Invocation final : public OpInterceptor {
+ public:
+  Invocation(follow::TraceTree& tree, follow::EntryHost& host) : tree_(tree), host_(host) {}
+  ~Invocation() override;
+
+  /// Begins a call; `arguments` are its tensors (null for undefined ones), valid until the end.
+  void begin(std::span<TensorImpl* const> arguments);
+  /// User code returned and its result is held by the caller: computes what is still pending.
+  void finish();
+  /// Which value of this call a tensor is; ask between finish() and end().
+  follow::InputRef describe(const TensorImpl& tensor) const;
+  /// Lets go of everything this call touched; the next call may begin.
+  void end() noexcept;
+  /// User code threw: what eager would have done by then is done. Never throws.
+  void abandon() noexcept;
+
+  Tensor op(const OpCall& call) override;
+  std::vector<Tensor> op_many(const OpCall& call) override;
+  void host_access(TensorImpl& tensor, bool write, std::source_location where) override;
+
+  /// Another thread needs the value of a lazy tensor or of memory with pending writes.
+  void compute_for_other_thread();
+
+  /// The Return step of a call that has finished and did nothing but hit compiled segments; null otherwise.
+  const follow::Step* hit_return() const { return hit_return_; }
+  bool recorded() const { return recorded_; }
+  const std::vector<follow::Step*>& path() const { return path_; }
+  /// The compiled form that the last segment ran as; null when it ran op by op.
+  const follow::Variant* last_variant() const { return last_variant_; }
+  std::span<const IntrusivePtr<TensorHead>> externals() const { return {externals_.data(), static_cast<size_t>(bound_)}; }
+  uint64_t ops_followed() const { return static_cast<uint64_t>(followed_.load(std::memory_order_relaxed)); }
+
+ private:
+  enum class Mode : uint8_t { Following, Recording, Eager };
+
+  follow::Step* match(const OpCall& call);
+  bool matches(const follow::Step& step, const OpCall& call);
+  void advance(follow::Step& step, const OpCall& call);
+  void make_lazy(follow::Step& step);
+  Tensor result(const follow::Step& step, const OpCall& call) const;
+  std::vector<Tensor> record(const OpCall& call);
+  void diverge(const OpCall* call);
+  void end_segment(follow::StepKind kind, std::source_location where);
+  bool run_compiled(follow::Step& end);
+  void run_op_by_op(size_t until);
+  void execute(follow::Step& step);
+  void give_value(TensorImpl& lazy, TensorImpl& value);
+  std::unique_ptr<follow::Variant> build_variant(follow::Step& end);
+  void compile_variant(follow::Step& end);
+  std::vector<int> alive_slots() const;
+  int external_number(TensorImpl& tensor, follow::Step& step);
+  void start_next_segment();
+  void drop_dead_slots();
+  TensorImpl& slot(int i) const { return *static_cast<TensorImpl*>(slots_[static_cast<size_t>(i)].get()); }
+  TensorImpl& external(int i) const { return *static_cast<TensorImpl*>(externals_[static_cast<size_t>(i)].get()); }
+  TensorImpl& tensor_of(const follow::RecordedOperand& operand) const {
+    return operand.kind == follow::RecordedOperand::Kind::Slot ? slot(operand.index) : external(operand.index);
+  }
+
+  follow::TraceTree& tree_;
+  follow::EntryHost& host_;
+  std::mutex mutex_;
+  Mode mode_ = Mode::Following;
+  bool recorded_ = false, abandoned_ = false;
+  follow::Step* cursor_ = nullptr;
+  std::vector<follow::Step*> path_;    // every step since the root, ends included
+  std::atomic<size_t> followed_{0};    // path_.size(), for other threads
+  size_t executed_ = 0;                // steps of path_ whose effects have happened
+  size_t segment_begin_ = 0;           // first step of the current segment
+  int segment_first_slot_ = 0;
+  std::vector<IntrusivePtr<TensorHead>> slots_;
+  std::vector<const follow::Step*> slot_maker_;  // the step each slot's description was made for
+  std::vector<uint64_t> slot_ids_;
+  int used_slots_ = 0;
+  std::vector<IntrusivePtr<TensorHead>> externals_;
+  std::vector<uint64_t> checked_ids_;  // the id under which external i was last compared with checked_for_[i]
+  std::vector<const follow::Step*> checked_for_;
+  int bound_ = 0;
+  std::vector<int64_t> scalars_;       // values of this call by number along the path
+  std::vector<int> live_slots_;        // recording: slots that user code may still hold
+  std::span<TensorImpl* const> arguments_;
+  const follow::Step* hit_return_ = nullptr;
+  const follow::Variant* last_variant_ = nullptr;
+  bool all_compiled_ = true;
+};
+
+}  // namespace tailor

@@ -1,0 +1,291 @@
+// Recording, divergence, and running what was followed op by op.
+
+#include <algorithm>
+#include <chrono>
+
+#include "frontend/follow/invocation.h"
+#include "runtime/ambient.h"
+
+namespace tailor {
+
+using follow::RecordedOperand;
+using follow::Step;
+using follow::StepKind;
+using Kind = RecordedOperand::Kind;
+
+namespace {
+
+/// The modes a step was followed under, for running it later. Modes of the process cannot differ within a call that matched.
+class AmbientScope {
+ public:
+  explicit AmbientScope(uint64_t word) : before_(detail::thread_ambient) { detail::thread_ambient = word & 0xff; }
+  AmbientScope(const AmbientScope&) = delete;
+  AmbientScope& operator=(const AmbientScope&) = delete;
+  ~AmbientScope() { detail::thread_ambient = before_; }
+
+ private:
+  uint64_t before_;
+};
+
+bool writes_and_may_fail_later(const ir::Graph& graph, bool writes_outside) {
+  bool written = false;
+  for (const ir::Node& node : graph.nodes) {
+    if (node.kind != ir::NodeKind::CallOp) continue;
+    if (written && (node.op->can_fail_on_data || node.op->pointwise.can_fail)) return true;
+    written = written || (writes_outside && node.inplace);
+  }
+  return false;
+}
+
+}  // namespace
+
+void Invocation::diverge(const OpCall* call) {
+  host_.on_divergence(cursor_->hot.load(std::memory_order_relaxed), call);
+  all_compiled_ = false;
+  mode_ = Mode::Recording;
+  recorded_ = true;
+  std::lock_guard lock(mutex_);
+  run_op_by_op(path_.size());
+  live_slots_.clear();
+  for (int i = 0; i < used_slots_; ++i) live_slots_.push_back(i);
+}
+
+void Invocation::run_op_by_op(size_t until) {
+  while (executed_ < until) {
+    Step& step = *path_[executed_];
+    if (step.kind == StepKind::Op) execute(step);
+    ++executed_;
+  }
+}
+
+void Invocation::give_value(TensorImpl& lazy, TensorImpl& value) {
+  lazy.storage = value.storage;
+  lazy.offset = value.offset;
+  lazy.autograd = std::move(value.autograd);
+  lazy.flags.store(0, std::memory_order_release);
+}
+
+void Invocation::execute(Step& step) {
+  AmbientScope modes(step.ambient);
+  if (step.view) {
+    TensorImpl& base = tensor_of(step.operands[0]);
+    TensorImpl& lazy = slot(step.first_slot);
+    lazy.storage = base.storage;
+    lazy.offset = base.offset + scalars_[static_cast<size_t>(step.scalar_count() - 1)];
+    lazy.flags.store(0, std::memory_order_release);
+    return;
+  }
+  std::vector<Operand> operands;
+  operands.reserve(step.operands.size());
+  for (const RecordedOperand& o : step.operands) {
+    switch (o.kind) {
+      case Kind::None: operands.emplace_back(); break;
+      case Kind::Slot:
+      case Kind::External: operands.emplace_back(&tensor_of(o)); break;
+      case Kind::Scalar: operands.emplace_back(Scalar::from_bits(o.scalar.kind(), scalars_[static_cast<size_t>(o.index)])); break;
+    }
+  }
+  const std::vector<ir::AttrRef> attrs(step.attrs.begin(), step.attrs.end());
+  // Before the write, so that the write itself does not wait for this call.
+  if (step.written_external >= 0) external(step.written_external).storage->pending.store(nullptr, std::memory_order_release);
+  const OpCall call{*step.op, operands, attrs, step.inplace, step.where};
+  const std::vector<Tensor> results = run_eager_many(call);
+  if (step.inplace) return;
+  for (size_t j = 0; j < step.outputs.size(); ++j) {
+    give_value(slot(step.first_slot + static_cast<int>(j)), *static_cast<TensorImpl*>(results.at(j).head()));
+  }
+}
+
+void Invocation::compute_for_other_thread() {
+  std::lock_guard lock(mutex_);
+  run_op_by_op(followed_.load(std::memory_order_acquire));
+}
+
+// ---- recording -----------------------------------------------------------------------------------------------------
+
+int Invocation::external_number(TensorImpl& tensor, Step& step) {
+  for (int i = 0; i < bound_; ++i) {
+    if (externals_[static_cast<size_t>(i)].get() == &tensor && checked_ids_[static_cast<size_t>(i)] == tensor.id) return i;
+  }
+  const auto index = static_cast<size_t>(bound_);
+  if (externals_.size() <= index) {
+    std::lock_guard lock(mutex_);
+    externals_.resize(index + 1);
+    checked_ids_.resize(index + 1, 0);
+    checked_for_.resize(index + 1, nullptr);
+  }
+  externals_[index] = IntrusivePtr<TensorHead>(&tensor);
+  checked_ids_[index] = tensor.id;
+  checked_for_[index] = nullptr;
+  const auto argument = std::find(arguments_.begin(), arguments_.end(), &tensor);
+  step.new_externals.push_back({tensor.spec, argument == arguments_.end() ? -1 : static_cast<int>(argument - arguments_.begin())});
+  return bound_++;
+}
+
+std::vector<Tensor> Invocation::record(const OpCall& call) {
+  const follow::TraceLimits limits;
+  if (mode_ == Mode::Recording && (tree_.paths() >= limits.paths || tree_.size() >= limits.steps)) {
+    mode_ = Mode::Eager;
+    host_.on_op_by_op("too many paths have been recorded");
+  }
+  if (mode_ == Mode::Eager) return run_eager_many(call);
+
+  recorded_ = true;
+  const int bound_before = bound_;
+  auto step = std::make_unique<Step>();
+  step->kind = StepKind::Op;
+  step->op = &call.op;
+  step->inplace = call.inplace;
+  step->ambient = ambient_word();
+  step->where = call.where;
+  step->first_slot = used_slots_;
+  step->first_external = bound_;
+  step->first_scalar = path_.empty() ? 0 : path_.back()->scalar_count();
+  step->attrs.assign(call.attrs.begin(), call.attrs.end());
+  int number = step->first_scalar;
+  std::vector<int64_t> values;
+  for (const Operand& o : call.operands) {
+    RecordedOperand recorded;
+    if (o.is_scalar()) {
+      recorded = {Kind::Scalar, number++, o.scalar};
+      values.push_back(o.scalar.bits());
+      // Numbers drawn from the generator differ on every call.
+      if (call.op.kind == ir::OpKind::Random) step->lifted |= uint64_t{1} << (values.size() - 1);
+    } else if (o.is_tensor()) {
+      TensorImpl& t = *o.tensor;
+      const bool ours = t.invocation == this && t.slot < used_slots_ && slots_[static_cast<size_t>(t.slot)].get() == &t &&
+                        slot_ids_[static_cast<size_t>(t.slot)] == t.id;
+      recorded = ours ? RecordedOperand{Kind::Slot, t.slot, {}} : RecordedOperand{Kind::External, external_number(t, *step), {}};
+    }
+    step->operands.push_back(recorded);
+  }
+  if (call.op.kind == ir::OpKind::View && !call.inplace) {
+    const TensorImpl& base = *call.operands[0].tensor;
+    step->view = call.op.view(base.spec, call.attrs);
+    values.push_back(step->view->offset);
+  }
+
+  std::vector<Tensor> results;
+  try {
+    results = run_eager_many(call);
+  } catch (...) {
+    for (int i = bound_before; i < bound_; ++i) externals_[static_cast<size_t>(i)].reset();
+    bound_ = bound_before;
+    throw;
+  }
+  if (call.inplace) {
+    const Storage* storage = call.operands[0].tensor->storage.get();
+    for (int i = 0; i < bound_ && step->written_external < 0; ++i) {
+      if (external(i).storage.get() == storage) step->written_external = i;
+    }
+  } else {
+    for (const Tensor& t : results) step->outputs.push_back(static_cast<TensorImpl*>(t.head())->spec);
+  }
+
+  Step* added = tree_.add(cursor_, std::move(step));
+  const auto slot_count = static_cast<size_t>(added->slot_count());
+  {
+    std::lock_guard lock(mutex_);
+    if (slots_.size() < slot_count) {
+      slots_.resize(slot_count);
+      slot_maker_.resize(slot_count, nullptr);
+      slot_ids_.resize(slot_count, 0);
+    }
+    scalars_.resize(std::max(scalars_.size(), static_cast<size_t>(added->scalar_count())));
+    std::copy(values.begin(), values.end(), scalars_.begin() + added->first_scalar);
+    path_.push_back(added);
+    executed_ = path_.size();
+  }
+  for (size_t j = 0; j < added->outputs.size(); ++j) {
+    auto* impl = static_cast<TensorImpl*>(results[j].head());
+    const int index = added->first_slot + static_cast<int>(j);
+    impl->invocation = this;
+    impl->slot = index;
+    slots_[static_cast<size_t>(index)] = results[j].pointer();
+    slot_maker_[static_cast<size_t>(index)] = nullptr;
+    slot_ids_[static_cast<size_t>(index)] = impl->id;
+    live_slots_.push_back(index);
+  }
+  used_slots_ = added->slot_count();
+  cursor_->hot.store(added, std::memory_order_release);
+  cursor_ = added;
+  followed_.store(path_.size(), std::memory_order_release);
+  drop_dead_slots();
+  return results;
+}
+
+// Recording holds every value it saw; the memory of those that user code has let go of is given back.
+void Invocation::drop_dead_slots() {
+  std::erase_if(live_slots_, [&](int i) {
+    if (slots_[static_cast<size_t>(i)]->use_count() > 1) return false;
+    slot(i).storage.reset();
+    return true;
+  });
+}
+
+// ---- compiling -----------------------------------------------------------------------------------------------------
+
+std::unique_ptr<follow::Variant> Invocation::build_variant(Step& end) {
+  std::vector<int> outputs = alive_slots();
+  // What an earlier variant keeps is kept here too, so that one variant serves survivors that come and go.
+  if (const follow::Variant* earlier = end.variants.head()) {
+    std::vector<int> both;
+    std::set_union(outputs.begin(), outputs.end(), earlier->outputs.begin(), earlier->outputs.end(), std::back_inserter(both));
+    outputs = std::move(both);
+  }
+  std::vector<const ir::TensorSpec*> external_specs, slot_specs;
+  std::vector<std::string> names;
+  for (int i = 0; i < bound_; ++i) {
+    external_specs.push_back(&external(i).spec);
+    names.push_back("captured" + std::to_string(i));
+  }
+  for (const Step* step : path_) {
+    for (size_t i = 0; i < step->new_externals.size(); ++i) {
+      if (step->new_externals[i].argument >= 0) names[static_cast<size_t>(step->first_external) + i] = host_.argument_path(step->new_externals[i].argument);
+    }
+    for (const ir::TensorSpec& spec : step->outputs) slot_specs.push_back(&spec);
+  }
+  const std::span<Step* const> steps{path_.data() + segment_begin_, path_.size() - segment_begin_};
+  return follow::build_segment(steps, segment_first_slot_, std::move(outputs), external_specs, names, slot_specs, host_.function_name());
+}
+
+void Invocation::compile_variant(Step& end) {
+  static std::mutex one_at_a_time;
+  std::lock_guard lock(one_at_a_time);
+  if (end.variants.failed || end.variants.count() >= follow::TraceLimits().variants) return;
+  const bool first = end.variants.count() == 0;
+  try {
+    std::unique_ptr<follow::Variant> variant = build_variant(end);
+    if (writes_and_may_fail_later(variant->graph, !variant->written.empty())) {
+      end.variants.failed = true;
+      host_.on_op_by_op("an op that can fail on data comes after a write that is visible outside");
+      return;
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    variant->executable = jit::compile(variant->graph, host_.compile_options());
+    variant->compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    host_.on_variant_compiled(*variant, first);
+    end.variants.push(std::move(variant));
+  } catch (const std::exception& error) {
+    end.variants.failed = true;
+    host_.on_compile_failure(error.what());
+    if (!host_.suppress_errors()) throw;
+  }
+}
+
+void Invocation::abandon() noexcept {
+  abandoned_ = true;
+  try {
+    std::lock_guard lock(mutex_);
+    if (mode_ == Mode::Following) run_op_by_op(path_.size());
+  } catch (...) {
+    // Eager would have thrown this one earlier; the user's exception is under way already. Values not computed stay so.
+  }
+  // No lazy tensor outlives its call: what could not be computed says so when it is read.
+  for (int i = 0; i < used_slots_; ++i) {
+    if (slots_[static_cast<size_t>(i)] && slot(i).is_lazy()) slot(i).invocation = nullptr;
+  }
+  end();
+}
+
+}  // namespace tailor

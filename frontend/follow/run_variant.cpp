@@ -1,0 +1,66 @@
+#include "frontend/follow/run_variant.h"
+
+namespace tailor::follow {
+namespace {
+
+bool written_memory_is_shared(const Variant& variant, std::span<TensorImpl* const> inputs) {
+  for (int w : variant.written) {
+    const Storage* storage = inputs[static_cast<size_t>(w)]->storage.get();
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (static_cast<size_t>(w) != i && inputs[i]->storage.get() == storage) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+RunResult run_variant(const Variant& variant, std::span<TensorImpl* const> inputs, std::span<const int64_t> scalars,
+                      std::span<TensorImpl* const> outputs) {
+  if (!variant.written.empty() && written_memory_is_shared(variant, inputs)) return RunResult::Aliased;
+
+  // User code does not run in here, so that these are never in use twice on one thread.
+  static thread_local std::vector<void*> in, out;
+  static thread_local std::vector<IntrusivePtr<Storage>> fresh;
+  in.clear();
+  out.clear();
+  fresh.clear();
+  for (const TensorImpl* tensor : inputs) in.push_back(tensor->data());
+  const std::span<const jit::OutputPlan> plans = variant.executable->outputs();
+  for (const jit::OutputPlan& plan : plans) {
+    if (plan.kind == jit::OutputPlan::Kind::Fresh) {
+      fresh.push_back(Storage::allocate(static_cast<size_t>(plan.storage_bytes()), plan.spec.device));
+      out.push_back(fresh.back()->data());
+    } else {
+      fresh.emplace_back();
+      out.push_back(nullptr);
+    }
+  }
+  try {
+    variant.executable->run(in, scalars, out);
+  } catch (const Error&) {
+    fresh.clear();
+    return RunResult::DataError;
+  }
+  for (int w : variant.written) {
+    Storage& storage = *inputs[static_cast<size_t>(w)]->storage;
+    storage.bump_version();
+    storage.pending.store(nullptr, std::memory_order_release);
+  }
+  for (size_t i = 0; i < plans.size(); ++i) {
+    TensorImpl& tensor = *outputs[i];
+    if (plans[i].kind == jit::OutputPlan::Kind::Fresh) {
+      tensor.storage = std::move(fresh[i]);
+      tensor.offset = 0;
+    } else {
+      const TensorImpl& base = plans[i].kind == jit::OutputPlan::Kind::AliasInput ? *inputs[static_cast<size_t>(plans[i].index)]
+                                                                                  : *outputs[static_cast<size_t>(plans[i].index)];
+      tensor.storage = base.storage;
+      tensor.offset = base.offset + plans[i].offset_value(scalars);
+    }
+    tensor.flags.store(0, std::memory_order_release);
+  }
+  return RunResult::Done;
+}
+
+}  // namespace tailor::follow

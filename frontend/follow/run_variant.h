@@ -1,0 +1,21 @@
+#pragma once
+// Running one compiled segment over tensors: memory for its outputs, the aliasing check, versions.
+
+#include <span>
+
+#include "frontend/follow/segment.h"
+#include "frontend/tensor_impl.h"
+
+namespace tailor::follow {
+
+enum class RunResult : uint8_t {
+  Done,
+  Aliased,    // nothing ran: an input that is written shares its storage with another one
+  DataError,  // nothing visible happened: an op found data it cannot work on
+};
+
+/// `inputs` and `outputs` as the variant lists them; outputs get storage and lose their lazy flag.
+RunResult run_variant(const Variant& variant, std::span<TensorImpl* const> inputs, std::span<const int64_t> scalars,
+                      std::span<TensorImpl* const> outputs);
+
+}  // namespace tailor::follow

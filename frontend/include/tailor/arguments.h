@@ -1,0 +1,215 @@
+#pragma once
+// How arguments and results of compiled functions are taken apart: tensors, numbers and structure, in order of traversal.
+//
+// Accepted: Tensor, Scalar, arithmetic types, enums, strings, std::optional, vector, array, tuple, pair, map, unordered_map,
+// variant of these, and aggregates of these (by reflection). A class with constructors names its members:
+//
+//   struct State { State(int n); Tensor h; int step; TAILOR_FIELDS(State, h, step) };
+
+#include <array>
+#include <boost/pfr.hpp>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tailor/tensor.h"
+
+/// Inside a class: the members that make up its value.
+#define TAILOR_FIELDS(Class, ...)                                            \
+  template <class TailorVisitor>                                             \
+  static void tailor_fields(TailorVisitor&& visit, auto&& self) {            \
+    [&](auto&&... members) { (visit(members), ...); }(TAILOR_DETAIL_MEMBERS(self, __VA_ARGS__)); \
+  }
+#define TAILOR_DETAIL_MEMBERS(self, ...) __VA_OPT__(TAILOR_DETAIL_EXPAND(TAILOR_DETAIL_EACH(self, __VA_ARGS__)))
+#define TAILOR_DETAIL_PARENS ()
+#define TAILOR_DETAIL_EXPAND(...) TAILOR_DETAIL_EXPAND2(TAILOR_DETAIL_EXPAND2(TAILOR_DETAIL_EXPAND2(__VA_ARGS__)))
+#define TAILOR_DETAIL_EXPAND2(...) TAILOR_DETAIL_EXPAND1(TAILOR_DETAIL_EXPAND1(TAILOR_DETAIL_EXPAND1(__VA_ARGS__)))
+#define TAILOR_DETAIL_EXPAND1(...) __VA_ARGS__
+#define TAILOR_DETAIL_EACH(self, member, ...) self.member __VA_OPT__(, TAILOR_DETAIL_EACH_AGAIN TAILOR_DETAIL_PARENS(self, __VA_ARGS__))
+#define TAILOR_DETAIL_EACH_AGAIN() TAILOR_DETAIL_EACH
+
+namespace tailor::detail {
+
+/// An argument list (or a result) in parts.
+struct FlatValue {
+  std::vector<TensorHead*> tensors;   // null for undefined
+  std::vector<Scalar> scalars;        // numbers, enums, strings (packed): values
+  std::vector<int64_t> structure;     // lengths, presence, alternatives, keys
+  void clear() {
+    tensors.clear();
+    scalars.clear();
+    structure.clear();
+  }
+};
+
+template <class T, template <class...> class Template> inline constexpr bool is_instance_of = false;
+template <template <class...> class Template, class... Args> inline constexpr bool is_instance_of<Template<Args...>, Template> = true;
+template <class T> inline constexpr bool is_std_array = false;
+template <class T, size_t N> inline constexpr bool is_std_array<std::array<T, N>> = true;
+template <class> inline constexpr bool always_false = false;
+template <class T> concept HasFields = requires(T& t) { T::tailor_fields([](auto&&) {}, t); };
+
+/// Calls the visitor's tensor(), scalar() and word() on the parts of `value`. A visitor with enter(name) and leave() is told where
+/// it is.
+template <class V, class T>
+void walk(V& v, T& value) {
+  using U = std::remove_cv_t<T>;
+  if constexpr (std::is_same_v<U, Tensor>) {
+    v.tensor(value);
+  } else if constexpr (std::is_same_v<U, Scalar>) {
+    v.scalar(value);
+  } else if constexpr (std::is_arithmetic_v<U> || std::is_enum_v<U>) {
+    v.number(value);
+  } else if constexpr (std::is_same_v<U, std::string> || std::is_same_v<U, std::string_view>) {
+    v.text(value);
+  } else if constexpr (is_instance_of<U, std::optional>) {
+    v.presence(value);
+    if (value) walk(v, *value);
+  } else if constexpr (is_instance_of<U, std::vector>) {
+    v.length(value);
+    for (size_t i = 0; i < value.size(); ++i) {
+      v.enter(i);
+      if constexpr (std::is_same_v<U, std::vector<bool>>) {
+        bool bit = value[i];
+        v.number(bit);
+        if constexpr (!std::is_const_v<T>) value[i] = bit;
+      } else {
+        walk(v, value[i]);
+      }
+      v.leave();
+    }
+  } else if constexpr (is_std_array<U>) {
+    for (size_t i = 0; i < value.size(); ++i) {
+      v.enter(i);
+      walk(v, value[i]);
+      v.leave();
+    }
+  } else if constexpr (is_instance_of<U, std::tuple> || is_instance_of<U, std::pair>) {
+    std::apply(
+        [&](auto&... parts) {
+          size_t i = 0;
+          ((v.enter(i++), walk(v, parts), v.leave()), ...);
+        },
+        value);
+  } else if constexpr (is_instance_of<U, std::map> || is_instance_of<U, std::unordered_map>) {
+    v.keys(value);
+    for (auto& [key, part] : value) {
+      v.enter(key);
+      walk(v, part);
+      v.leave();
+    }
+  } else if constexpr (is_instance_of<U, std::variant>) {
+    v.alternative(value);
+    std::visit([&](auto& part) { walk(v, part); }, value);
+  } else if constexpr (std::is_same_v<U, std::monostate>) {
+  } else if constexpr (HasFields<U>) {
+    size_t i = 0;
+    U::tailor_fields(
+        [&](auto& part) {
+          v.enter(i++);
+          walk(v, part);
+          v.leave();
+        },
+        value);
+  } else if constexpr (std::is_aggregate_v<U> && !std::is_union_v<U>) {
+    boost::pfr::for_each_field(value, [&](auto& part, size_t i) {
+      v.enter(i);
+      walk(v, part);
+      v.leave();
+    });
+  } else {
+    static_assert(always_false<T>,
+                  "tailor::compile: an argument (or the result) has a type that cannot be guarded. Accepted are Tensor, Scalar, numbers, enums, "
+                  "std::string, optional, vector, array, tuple, pair, map, variant of these, and aggregates of these. For a class with "
+                  "constructors list its members inside it: TAILOR_FIELDS(ClassName, member1, member2). State that need not be an argument can be "
+                  "captured by the function instead.");
+  }
+}
+
+inline void pack_text(FlatValue& out, std::string_view text) {
+  out.scalars.emplace_back(static_cast<int64_t>(text.size()));
+  for (size_t i = 0; i < text.size(); i += 8) {
+    int64_t word = 0;
+    std::memcpy(&word, text.data() + i, std::min<size_t>(8, text.size() - i));
+    out.scalars.emplace_back(word);
+  }
+}
+
+/// Takes a value apart.
+struct Flattener {
+  FlatValue& out;
+  void tensor(const Tensor& t) { out.tensors.push_back(t.head()); }
+  void scalar(const Scalar& s) { out.scalars.push_back(s); }
+  template <class T> void number(T value) {
+    if constexpr (std::is_enum_v<T>) out.scalars.emplace_back(static_cast<int64_t>(value));
+    else out.scalars.emplace_back(value);
+  }
+  template <class T> void text(const T& value) { pack_text(out, value); }
+  template <class T> void presence(const T& value) { out.structure.push_back(value.has_value()); }
+  template <class T> void length(const T& value) { out.structure.push_back(static_cast<int64_t>(value.size())); }
+  template <class T> void alternative(const T& value) { out.structure.push_back(static_cast<int64_t>(value.index())); }
+  template <class T> void keys(const T& value) {
+    out.structure.push_back(static_cast<int64_t>(value.size()));
+    FlatValue packed;
+    for (const auto& [key, part] : value) {
+      Flattener inner{packed};
+      walk(inner, key);
+    }
+    for (const Scalar& s : packed.scalars) out.structure.push_back(s.bits());
+  }
+  template <class K> void enter(const K&) {}
+  void leave() {}
+};
+
+/// Names the tensors and scalars of a value: args[1][0], args[2]["w"].
+struct PathFinder {
+  std::vector<std::string>*tensors, *scalars;
+  std::vector<std::string> stack;
+  std::string here() const {
+    std::string all;
+    for (const std::string& s : stack) all += s;
+    return all;
+  }
+  void tensor(const Tensor&) { tensors->push_back(here()); }
+  void scalar(const Scalar&) { scalars->push_back(here()); }
+  template <class T> void number(const T&) { scalars->push_back(here()); }
+  template <class T> void text(const T& value) {
+    for (size_t i = 0; i < 1 + (value.size() + 7) / 8; ++i) scalars->push_back(here());
+  }
+  template <class T> void presence(const T&) {}
+  template <class T> void length(const T&) {}
+  template <class T> void alternative(const T&) {}
+  template <class T> void keys(const T&) {}
+  template <class K> void enter(const K& key) {
+    if constexpr (std::is_convertible_v<K, std::string>) stack.push_back("[\"" + std::string(key) + "\"]");
+    else if constexpr (std::is_arithmetic_v<K>) stack.push_back("[" + std::to_string(key) + "]");
+    else stack.push_back("[?]");
+  }
+  void leave() { stack.pop_back(); }
+};
+
+/// Puts a value together again from parts of a FlatValue of the same structure; the value comes with that structure
+/// (containers sized, alternatives chosen), taken from the call that was recorded.
+struct Restorer {
+  std::vector<Tensor> tensors;
+  size_t next = 0;
+  void tensor(Tensor& t) { t = tensors.at(next++); }
+  void scalar(const Scalar&) {}
+  template <class T> void number(const T&) {}
+  template <class T> void text(const T&) {}
+  template <class T> void presence(const T&) {}
+  template <class T> void length(const T&) {}
+  template <class T> void alternative(const T&) {}
+  template <class T> void keys(const T&) {}
+  template <class K> void enter(const K&) {}
+  void leave() {}
+};
+
+}  // namespace tailor::detail

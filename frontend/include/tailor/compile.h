@@ -1,0 +1,240 @@
+#pragma once
+// tailor::compile: a function, a functor or a module, run as machine code specialised to what it is called with.
+//
+//   auto fast = tailor::compile([](const Tensor& x, const Tensor& w) { return relu(matmul(x, w)); });
+//   Tensor y = fast(x, w);      // first call: recorded, compiled
+//   Tensor z = fast(x2, w);     // same description: followed, cached code
+//   std::cout << fast.stats();
+//
+// By default every call runs the body, but its ops only compare themselves with the recorded steps (a few nanoseconds each), so that
+// nothing the body reads can go stale. `{.pure = true}` promises that the function depends on nothing but its arguments and
+// registered module state; hits then skip the body.
+
+#include <any>
+#include <functional>
+#include <memory>
+#include <source_location>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "tailor/arguments.h"
+#include "tailor/explain.h"
+#include "tailor/nn/module.h"
+#include "tailor/stats.h"
+
+namespace tailor {
+
+enum class Dynamic : uint8_t { Automatic, Always, Never };
+enum class Backend : uint8_t { Eager, Interpreter, Llvm };
+/// What happens when a function has `cache_size_limit` entries and meets another kind of call.
+enum class CacheLimitPolicy : uint8_t { EvictLeastRecentlyUsed, RunEager, Throw };
+
+/// Options of compile(); names and meanings follow torch.compile and torch._dynamo.config.
+struct CompileOptions {
+  std::string name;                 // for logs and explain(); default: the source line of the call to compile()
+  Dynamic dynamic = Dynamic::Automatic;
+  int cache_size_limit = 8;         // entries a function may have
+  bool fullgraph = false;           // needing a tensor's data on the host is an error that names the line
+  bool pure = false;                // the promise above
+  Backend backend = Backend::Llvm;
+  CacheLimitPolicy at_limit = CacheLimitPolicy::EvictLeastRecentlyUsed;
+  bool suppress_errors = true;      // a compile failure runs op by op and is logged once; false: it throws
+  bool error_on_recompile = false;  // throw instead of compiling a second time
+  bool fast_math = false;           // relaxed arithmetic
+};
+
+namespace detail {
+
+/// One call, seen by the library without its types.
+struct CallOps {
+  void* frame;
+  void (*body)(void* frame);                                                            // runs user code and keeps its result
+  void (*flatten_result)(void* frame, FlatValue& out);
+  std::any (*copy_result)(void* frame);                                                 // empty when it cannot be copied
+  void (*restore_result)(void* frame, const std::any& prototype, std::vector<Tensor> tensors);
+  void (*paths)(void* frame, std::vector<std::string>& tensors, std::vector<std::string>& scalars);
+};
+
+/// True while this thread runs the body of a compiled function: compiled functions called there are inlined.
+bool inside_compiled_call() noexcept;
+/// Scratch space of this thread for the parts of the arguments of one call.
+FlatValue& thread_arguments() noexcept;
+
+class CompiledFunction;
+std::shared_ptr<CompiledFunction> make_compiled_function(CompileOptions options, std::source_location where);
+void call_compiled(CompiledFunction& function, const CallOps& ops, FlatValue& arguments);
+Stats stats_of(const CompiledFunction& function);
+void reset_compiled(CompiledFunction& function);
+Explanation explain_call(CompiledFunction& function, const std::function<void()>& call);
+
+/// User code with its type erased down to its signature.
+template <class R, class... Args>
+struct Callable {
+  virtual ~Callable() = default;
+  virtual R call(Args... args) = 0;
+};
+template <class F, class R, class... Args>
+struct CallableHolder final : Callable<R, Args...> {
+  F f;
+  explicit CallableHolder(F fn) : f(std::move(fn)) {}
+  R call(Args... args) override { return std::invoke(f, std::forward<Args>(args)...); }
+};
+
+template <class R, class... Args>
+struct Frame {
+  Callable<R, Args...>* user;
+  std::tuple<Args&&...> args;
+  using Result = std::conditional_t<std::is_void_v<R>, std::monostate, std::remove_cvref_t<R>>;
+  std::optional<Result> result;
+
+  static Frame& of(void* p) { return *static_cast<Frame*>(p); }
+  static void body(void* p) {
+    Frame& self = of(p);
+    std::apply(
+        [&](auto&&... a) {
+          if constexpr (std::is_void_v<R>) {
+            self.user->call(std::forward<Args>(a)...);
+            self.result.emplace();
+          } else {
+            self.result.emplace(self.user->call(std::forward<Args>(a)...));
+          }
+        },
+        std::move(self.args));
+  }
+  static void flatten_result(void* p, FlatValue& out) {
+    Flattener f{out};
+    walk(f, std::as_const(*of(p).result));
+  }
+  static std::any copy_result(void* p) {
+    if constexpr (std::is_copy_constructible_v<Result>) {
+      Result copy = *of(p).result;
+      Restorer empty;
+      FlatValue flat;
+      Flattener f{flat};
+      walk(f, std::as_const(copy));
+      empty.tensors.resize(flat.tensors.size());
+      walk(empty, copy);
+      return std::any(std::move(copy));
+    } else {
+      return {};
+    }
+  }
+  static void restore_result(void* p, const std::any& prototype, std::vector<Tensor> tensors) {
+    if constexpr (std::is_copy_constructible_v<Result>) {
+      Frame& self = of(p);
+      self.result.emplace(*std::any_cast<Result>(&prototype));
+      Restorer restorer{std::move(tensors)};
+      walk(restorer, *self.result);
+    }
+  }
+  static void paths(void* p, std::vector<std::string>& tensors, std::vector<std::string>& scalars) {
+    PathFinder finder{&tensors, &scalars, {}};
+    std::apply(
+        [&](auto&&... a) {
+          size_t i = 0;
+          ((finder.stack.push_back("args[" + std::to_string(i++) + "]"), walk(finder, std::as_const(a)), finder.stack.pop_back()), ...);
+        },
+        of(p).args);
+  }
+};
+
+}  // namespace detail
+
+template <class Signature> class Compiled;
+
+/// A compiled function: a handle that shares its functor and entries with its copies. Calls are thread-safe.
+template <class R, class... Args>
+class Compiled<R(Args...)> {
+ public:
+  Compiled() = default;
+  Compiled(std::shared_ptr<detail::Callable<R, Args...>> user, std::shared_ptr<detail::CompiledFunction> function)
+      : user_(std::move(user)), function_(std::move(function)) {}
+
+  R operator()(Args... args) const {
+    if (detail::inside_compiled_call()) return user_->call(std::forward<Args>(args)...);
+    detail::FlatValue& flat = detail::thread_arguments();
+    flat.clear();
+    detail::Flattener flattener{flat};
+    (detail::walk(flattener, std::as_const(args)), ...);
+    using Frame = detail::Frame<R, Args...>;
+    Frame frame{user_.get(), std::tuple<Args&&...>(std::forward<Args>(args)...), {}};
+    static constexpr auto ops = [](Frame* f) {
+      return detail::CallOps{f, Frame::body, Frame::flatten_result, Frame::copy_result, Frame::restore_result, Frame::paths};
+    };
+    detail::call_compiled(*function_, ops(&frame), flat);
+    if constexpr (!std::is_void_v<R>) return std::move(*frame.result);
+  }
+
+  /// Counters since compile() or reset().
+  Stats stats() const { return detail::stats_of(*function_); }
+  /// Drops every entry; the next call is a first call again. Calls under way finish undisturbed.
+  void reset() const { detail::reset_compiled(*function_); }
+  explicit operator bool() const { return static_cast<bool>(function_); }
+  /// For the library.
+  detail::CompiledFunction& function() const { return *function_; }
+
+ private:
+  std::shared_ptr<detail::Callable<R, Args...>> user_;
+  std::shared_ptr<detail::CompiledFunction> function_;
+};
+
+namespace detail {
+
+template <class T> struct MemberSignature;
+template <class C, class R, class... A> struct MemberSignature<R (C::*)(A...)> { using type = R(A...); };
+template <class C, class R, class... A> struct MemberSignature<R (C::*)(A...) const> { using type = R(A...); };
+template <class C, class R, class... A> struct MemberSignature<R (C::*)(A...) noexcept> { using type = R(A...); };
+template <class C, class R, class... A> struct MemberSignature<R (C::*)(A...) const noexcept> { using type = R(A...); };
+template <class T> struct FunctionSignature : MemberSignature<decltype(&T::operator())> {};
+template <class R, class... A> struct FunctionSignature<R (*)(A...)> { using type = R(A...); };
+template <class R, class... A> struct FunctionSignature<R (*)(A...) noexcept> { using type = R(A...); };
+
+template <class F, class R, class... A>
+Compiled<R(A...)> compile_callable(F f, std::type_identity<R(A...)>, CompileOptions options, std::source_location where) {
+  return {std::make_shared<CallableHolder<F, R, A...>>(std::move(f)), make_compiled_function(std::move(options), where)};
+}
+
+template <class M> concept SharedModule = requires(const M& m) {
+  requires std::is_base_of_v<nn::Module, std::remove_cvref_t<decltype(*m)>>;
+  &std::remove_cvref_t<decltype(*m)>::forward;
+};
+template <class M, class Signature> struct ForwardCall;
+template <class M, class R, class... A>
+struct ForwardCall<M, R(A...)> {
+  M module;
+  R operator()(A... args) { return module->forward(std::forward<A>(args)...); }
+};
+
+}  // namespace detail
+
+/// Compiles a function pointer, a functor or lambda (also move-only and mutable ones), a `std::shared_ptr` to a module or a module
+/// holder (held), or an lvalue module (the caller keeps it alive). The result has the function's own signature. Nothing is compiled
+/// before the first call. Types that cannot be guarded are a compile-time error that says what to do.
+template <class F>
+auto compile(F&& fn, CompileOptions options = {}, std::source_location where = std::source_location::current()) {
+  using T = std::decay_t<F>;
+  if constexpr (std::is_base_of_v<nn::Module, T>) {
+    static_assert(std::is_lvalue_reference_v<F>, "tailor::compile: a module is compiled as an lvalue, a shared_ptr or a module holder");
+    using Signature = typename detail::MemberSignature<decltype(&T::forward)>::type;
+    return detail::compile_callable(detail::ForwardCall<T*, Signature>{&fn}, std::type_identity<Signature>{}, std::move(options), where);
+  } else if constexpr (detail::SharedModule<T>) {
+    using M = std::remove_cvref_t<decltype(*fn)>;
+    using Signature = typename detail::MemberSignature<decltype(&M::forward)>::type;
+    return detail::compile_callable(detail::ForwardCall<T, Signature>{std::forward<F>(fn)}, std::type_identity<Signature>{}, std::move(options), where);
+  } else {
+    using Signature = typename detail::FunctionSignature<T>::type;
+    return detail::compile_callable<T>(std::forward<F>(fn), std::type_identity<Signature>{}, std::move(options), where);
+  }
+}
+
+/// `explain(f)(args...)` makes the call and tells what it did: the graphs, the guards with source lines, and why entries did not match.
+template <class R, class... Args>
+auto explain(const Compiled<R(Args...)>& f) {
+  return [f](Args... args) {
+    return detail::explain_call(f.function(), [&] { (void)f(std::forward<Args>(args)...); });
+  };
+}
+
+}  // namespace tailor

@@ -1,0 +1,34 @@
+#pragma once
+// What a compiled function did in one call and what it relies on: printable, and plain data.
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "tailor/stats.h"
+
+namespace tailor {
+
+struct Explanation {
+  struct GuardText {
+    std::string kind, condition, source;
+  };
+  struct Segment {
+    std::string graph;      // text form of the IR
+    int ops = 0, kernels = 0;
+    double compile_ms = 0;
+  };
+  std::string function;              // name and source line
+  std::string outcome;               // "hit", "skipped", "miss: recorded and compiled", ...
+  int entry = -1;                    // which entry served the call
+  std::vector<MissRecord> misses;    // the first failing guard of every entry that did not match
+  std::vector<GuardText> guards;     // of the entry that served it
+  std::vector<Segment> segments;     // of that entry, in the order of compiling
+  int steps = 0, paths = 0;
+
+  std::string text() const;
+  std::string json() const;
+};
+std::ostream& operator<<(std::ostream& out, const Explanation& explanation);
+
+}  // namespace tailor

@@ -1,0 +1,30 @@
+#pragma once
+// A call as guards see it: the tensors, numbers and structure of its arguments in order of traversal.
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "ir/spec.h"
+#include "runtime/scalar.h"
+
+namespace tailor::guards {
+
+/// What a guard may read of one tensor argument.
+struct TensorFact {
+  const ir::TensorSpec* spec = nullptr;  // null: an undefined tensor
+  uint64_t id = 0;                       // never reused; a new one whenever the description changes
+  const void* storage = nullptr;
+  int64_t offset = 0;
+};
+
+struct CallDescriptor {
+  std::span<const TensorFact> tensors;
+  std::span<const Scalar> scalars;
+  /// Lengths of containers, presence of optionals, hashes of keys and strings, indices of variant alternatives.
+  std::span<const int64_t> structure;
+  uint64_t ambient = 0;
+  uint64_t module_epoch = 0;
+};
+
+}  // namespace tailor::guards

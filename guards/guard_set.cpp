@@ -1,0 +1,76 @@
+#include "guards/guard_set.h"
+
+#include <algorithm>
+
+namespace tailor::guards {
+
+void GuardSet::require_spec(int index, const ir::TensorSpec* spec, std::string path, std::string source) {
+  const auto same = [&](const SpecGuard& g) { return g.index == index; };
+  if (std::any_of(specs_.begin(), specs_.end(), same)) return;
+  specs_.push_back({index, spec != nullptr, spec ? *spec : ir::TensorSpec(), std::move(path), std::move(source)});
+}
+void GuardSet::require_scalar(int index, Scalar value, std::string path, std::string source) {
+  scalars_.push_back({index, value, std::move(path), std::move(source)});
+}
+void GuardSet::require_structure(std::span<const int64_t> words) { structure_.assign(words.begin(), words.end()); }
+void GuardSet::require_ambient(uint64_t word) { ambient_ = word; }
+void GuardSet::require_module_epoch(uint64_t epoch) { module_epoch_ = epoch; }
+void GuardSet::require_aliasing(std::vector<int64_t> pattern) { aliasing_ = std::move(pattern); }
+
+bool GuardSet::check(const CallDescriptor& call) const {
+  if (ambient_ && *ambient_ != call.ambient) return false;
+  if (module_epoch_ && *module_epoch_ != call.module_epoch) return false;
+  if (!std::equal(structure_.begin(), structure_.end(), call.structure.begin(), call.structure.end())) return false;
+  for (const ScalarGuard& g : scalars_) {
+    if (static_cast<size_t>(g.index) >= call.scalars.size() || !(call.scalars[static_cast<size_t>(g.index)] == g.value)) return false;
+  }
+  for (const SpecGuard& g : specs_) {
+    if (static_cast<size_t>(g.index) >= call.tensors.size()) return false;
+    const ir::TensorSpec* spec = call.tensors[static_cast<size_t>(g.index)].spec;
+    if ((spec != nullptr) != g.defined) return false;
+    if (spec && !(*spec == g.spec)) return false;
+  }
+  return !aliasing_ || alias_pattern(call.tensors) == *aliasing_;
+}
+
+std::vector<Guard> GuardSet::guards() const {
+  std::vector<Guard> all;
+  const auto add = [&](GuardKind kind, int index, int dim, int64_t expected, std::string path, const std::string& source) {
+    all.push_back(Guard{kind, index, dim, expected, std::move(path), source, {}});
+  };
+  if (ambient_) add(GuardKind::Ambient, 0, -1, static_cast<int64_t>(*ambient_), "ambient", "");
+  if (module_epoch_) add(GuardKind::ModuleEpoch, 0, -1, static_cast<int64_t>(*module_epoch_), "module epoch", "");
+  add(GuardKind::Structure, 0, -1, static_cast<int64_t>(structure_.size()), "args.structure.length", "");
+  for (size_t i = 0; i < structure_.size(); ++i) {
+    add(GuardKind::Structure, 0, static_cast<int>(i), structure_[i], "args.structure[" + std::to_string(i) + "]", "");
+  }
+  for (const ScalarGuard& g : scalars_) add(GuardKind::ScalarValue, g.index, static_cast<int>(g.value.kind()), g.value.bits(), g.path, g.source);
+  for (const SpecGuard& g : specs_) {
+    add(GuardKind::Defined, g.index, -1, g.defined, g.path + ".defined()", g.source);
+    if (!g.defined) continue;
+    const ir::TensorSpec& s = g.spec;
+    add(GuardKind::Dtype, g.index, -1, static_cast<int64_t>(s.dtype), g.path + ".dtype()", g.source);
+    add(GuardKind::Device, g.index, -1, (static_cast<int64_t>(s.device.type()) << 8) | (s.device.index() & 0xff), g.path + ".device()", g.source);
+    add(GuardKind::Rank, g.index, -1, s.rank(), g.path + ".dim()", g.source);
+    for (int d = 0; d < s.rank(); ++d) {
+      add(GuardKind::Size, g.index, d, s.sizes[static_cast<size_t>(d)], g.path + ".size(" + std::to_string(d) + ")", g.source);
+    }
+    for (int d = 0; d < s.rank(); ++d) {
+      add(GuardKind::Stride, g.index, d, s.strides[static_cast<size_t>(d)], g.path + ".stride(" + std::to_string(d) + ")", g.source);
+    }
+    add(GuardKind::RequiresGrad, g.index, -1, s.requires_grad, g.path + ".requires_grad()", g.source);
+  }
+  if (aliasing_) {
+    all.push_back(Guard{GuardKind::Aliasing, 0, -1, 0, "args", "", *aliasing_});
+  }
+  return all;
+}
+
+std::optional<Miss> GuardSet::explain(const CallDescriptor& call) const {
+  for (const Guard& g : guards()) {
+    if (!g.holds(call)) return Miss{0, g.condition(), g.actual(call), g.source, g.suggestion()};
+  }
+  return std::nullopt;
+}
+
+}  // namespace tailor::guards
