@@ -24,21 +24,24 @@ class CompiledFunction {
   using Entries = std::vector<std::shared_ptr<Entry>>;
   const Entries& entries();
   void publish(std::shared_ptr<const Entries> entries);
-  void run(Entry& entry, const CallOps& ops, const FlatValue& arguments, bool first_call);
-  std::shared_ptr<Entry> add_entry(const CallOps& ops, const guards::CallDescriptor& call);
   void record_misses(const Entries& entries, const guards::CallDescriptor& call);
+  std::shared_ptr<Entry> make_entry(const CallOps& ops, const guards::CallDescriptor& call);
+  void add(const std::shared_ptr<Entry>& entry, const Invocation& invocation);
+  void run(const std::shared_ptr<Entry>& entry, const CallOps& ops, const FlatValue& arguments, bool first_call);
+  bool skip(const SkipPlan& plan, const CallOps& ops, const FlatValue& arguments);
+  void review_promise(Entry& entry, const Invocation& invocation, const CallOps& ops, const FlatValue& arguments, const SkipPlan* plan);
+  void add_time(double& sum, uint64_t& samples, double micros);
+  static void note_outcome(const char* outcome, int entry);
 
   const CompileOptions options_;
   FunctionRecord record_;
   const uint64_t id_;
   std::atomic<uint64_t> generation_{1};
+  std::atomic<size_t> last_hit_{0};         // tried first
+  std::mutex recording_;                    // held by the thread that makes a new entry
   mutable std::mutex mutex_;                // guards what follows; look-ups go through a thread-local copy
   std::shared_ptr<const Entries> entries_;
-  std::atomic<Entry*> last_hit_{nullptr};
   int next_entry_ = 0;
-  std::atomic<bool> explaining_{false};
-  std::string last_outcome_;
-  int last_entry_ = -1;
 };
 
 }  // namespace tailor::detail

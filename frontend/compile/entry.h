@@ -35,7 +35,7 @@ struct SkipPlan {
   std::vector<IntrusivePtr<TensorHead>> captured;    // per input; null for arguments
   std::vector<uint64_t> captured_ids;
   struct ResultTensor {
-    enum class From : uint8_t { Undefined, Output, Argument, Captured } from = From::Undefined;
+    enum class From : uint8_t { Undefined, Output, Argument } from = From::Undefined;
     int index = -1;
     friend bool operator==(const ResultTensor&, const ResultTensor&) = default;
   };

@@ -23,6 +23,7 @@ void Invocation::begin(std::span<TensorImpl* const> arguments) {
   all_compiled_ = true;
   hit_return_ = nullptr;
   last_variant_ = nullptr;
+  first_new_step_ = nullptr;
   cursor_ = tree_.root();
   path_.clear();
   followed_.store(0, std::memory_order_relaxed);
@@ -237,6 +238,7 @@ void Invocation::end_segment(StepKind kind, std::source_location where) {
     step->first_external = bound_;
     step->first_scalar = path_.empty() ? 0 : path_.back()->scalar_count();
     end = tree_.add(cursor_, std::move(step));
+    if (!first_new_step_) first_new_step_ = end;
   }
   if (mode_ == Mode::Following) {
     if (path_.size() > segment_begin_ && !run_compiled(*end)) {

@@ -70,6 +70,8 @@ class Invocation final : public OpInterceptor {
   /// The Return step of a call that has finished and did nothing but hit compiled segments; null otherwise.
   const follow::Step* hit_return() const { return hit_return_; }
   bool recorded() const { return recorded_; }
+  /// The first step of this call that was not there before; null when there is none.
+  const follow::Step* first_new_step() const { return first_new_step_; }
   const std::vector<follow::Step*>& path() const { return path_; }
   /// The compiled form that the last segment ran as; null when it ran op by op.
   const follow::Variant* last_variant() const { return last_variant_; }
@@ -127,6 +129,7 @@ class Invocation final : public OpInterceptor {
   std::span<TensorImpl* const> arguments_;
   const follow::Step* hit_return_ = nullptr;
   const follow::Variant* last_variant_ = nullptr;
+  const follow::Step* first_new_step_ = nullptr;
   bool all_compiled_ = true;
 };
 

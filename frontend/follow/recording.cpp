@@ -183,6 +183,7 @@ std::vector<Tensor> Invocation::record(const OpCall& call) {
   }
 
   Step* added = tree_.add(cursor_, std::move(step));
+  if (!first_new_step_) first_new_step_ = added;
   const auto slot_count = static_cast<size_t>(added->slot_count());
   {
     std::lock_guard lock(mutex_);

@@ -1,0 +1,195 @@
+#include "frontend/compile/entry.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "frontend/nn/epoch.h"
+#include "runtime/ambient.h"
+#include "runtime/log.h"
+
+namespace tailor::detail {
+
+Entry::~Entry() { delete spare_.load(); }
+
+std::string Entry::tag() const { return record_.name + "/" + std::to_string(number); }
+
+Invocation* Entry::take() {
+  Invocation* spare = spare_.exchange(nullptr, std::memory_order_acquire);
+  return spare ? spare : new Invocation(tree, *this);
+}
+
+void Entry::give_back(Invocation* invocation) {
+  Invocation* none = nullptr;
+  if (!spare_.compare_exchange_strong(none, invocation, std::memory_order_release)) delete invocation;
+}
+
+jit::CompileOptions Entry::compile_options() const {
+  jit::CompileOptions options;
+  options.backend = static_cast<jit::Backend>(options_.backend);
+  options.fast_math = options_.fast_math;
+  return options;
+}
+
+void Entry::on_variant_compiled(const follow::Variant& variant, bool first_of_segment) {
+  const jit::CompileReport& report = variant.executable->report();
+  {
+    std::lock_guard lock(record_.mutex);
+    record_.kernels += report.kernels;
+    record_.ops += report.ops;
+    record_.passes_ms += report.passes_ms;
+    record_.lower_ms += report.lower_ms;
+    record_.llvm_ms += report.llvm_ms;
+    record_.link_ms += report.link_ms;
+    record_.compile_ms += variant.compile_ms;
+  }
+  if (!compiling_first.load() || !first_of_segment) record_.recompiles.fetch_add(1, std::memory_order_relaxed);
+  {
+    std::lock_guard lock(mutex_);
+    segments_.push_back({ir::print(variant.graph), report.ops, report.kernels, variant.compile_ms});
+  }
+  if (log_enabled(LogChannel::Graph)) log(LogChannel::Graph, tag(), ir::print(variant.graph));
+  if (log_enabled(LogChannel::Perf)) {
+    std::ostringstream out;
+    out << report.ops << " ops in " << report.kernels << " kernels, compiled in " << variant.compile_ms << " ms (passes " << report.passes_ms << ", lower "
+        << report.lower_ms << ", LLVM " << report.llvm_ms << ", link " << report.link_ms << ")";
+    log(LogChannel::Perf, tag(), out.str());
+  }
+}
+
+void Entry::on_op_by_op(std::string_view why) {
+  record_.op_by_op.fetch_add(1, std::memory_order_relaxed);
+  if (!warned_.exchange(true)) log(LogChannel::Recompiles, tag(), "a segment runs op by op: " + std::string(why));
+}
+
+void Entry::on_lift(const follow::Step& step, std::string_view what) {
+  record_.lifts.fetch_add(1, std::memory_order_relaxed);
+  if (!log_enabled(LogChannel::Recompiles)) return;
+  std::ostringstream out;
+  out << "a " << what << " of " << step.op->name << " takes another value than recorded and becomes a run-time argument, at "
+      << ir::SourceLocation{step.where.file_name(), static_cast<int>(step.where.line())}.str();
+  log(LogChannel::Recompiles, tag(), out.str());
+}
+
+void Entry::on_divergence(const follow::Step* expected, const OpCall* got) {
+  record_.divergences.fetch_add(1, std::memory_order_relaxed);
+  if (!log_enabled(LogChannel::Recompiles) || !expected) return;
+  std::ostringstream out;
+  const auto where = [](const std::source_location& w) { return ir::SourceLocation{w.file_name(), static_cast<int>(w.line())}.str(); };
+  out << "the body left the recorded path: expected ";
+  if (expected->kind == follow::StepKind::Op) out << expected->op->name << " (" << where(expected->where) << ")";
+  else out << (expected->kind == follow::StepKind::Return ? "the end" : "a read on the host");
+  out << ", got ";
+  if (got) out << got->op.name << " (" << where(got->where) << ")";
+  else out << "the end or a read on the host";
+  log(LogChannel::Recompiles, tag(), out.str());
+}
+
+void Entry::on_compile_failure(std::string_view what) {
+  record_.compile_failures.fetch_add(1, std::memory_order_relaxed);
+  if (options_.suppress_errors) log_warning(tag(), "could not be compiled and runs op by op: " + std::string(what));
+}
+
+std::string Entry::argument_path(int argument) const {
+  const auto index = static_cast<size_t>(argument);
+  return index < tensor_paths.size() ? tensor_paths[index] : "args tensor " + std::to_string(argument);
+}
+
+std::vector<Explanation::Segment> Entry::segments() const {
+  std::lock_guard lock(mutex_);
+  return segments_;
+}
+
+// ---- skipping ------------------------------------------------------------------------------------------------------
+
+bool SkipPlan::holds_captured() const {
+  for (size_t i = 0; i < captured.size(); ++i) {
+    if (!captured[i]) continue;
+    // Nobody but the plan holds it, or it became something else: the plan is void.
+    if (captured[i]->use_count() == 1 || static_cast<const TensorImpl&>(*captured[i]).id != captured_ids[i]) return false;
+  }
+  return true;
+}
+
+std::shared_ptr<const SkipPlan> Entry::skip_plan() const {
+  if (!has_skip_.load(std::memory_order_acquire)) return nullptr;
+  std::lock_guard lock(mutex_);
+  return skip_;
+}
+
+void Entry::set_skip_plan(std::shared_ptr<const SkipPlan> plan) {
+  std::lock_guard lock(mutex_);
+  skip_ = std::move(plan);
+  has_skip_.store(skip_ != nullptr, std::memory_order_release);
+}
+
+std::shared_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, const CallOps& ops, const guards::CallDescriptor& call,
+                                                 std::span<TensorHead* const> arguments, std::string* why_not) const {
+  const auto refuse = [&](std::string why) {
+    *why_not = std::move(why);
+    return nullptr;
+  };
+  const follow::Step* end = invocation.path().empty() ? nullptr : invocation.path().back();
+  if (!end || end->kind != follow::StepKind::Return) return refuse("the call did not return");
+  for (const follow::Step* step : invocation.path()) {
+    if (step->kind == follow::StepKind::Escape) return refuse("host code reads a tensor's data");
+  }
+  const follow::Variant* variant = invocation.last_variant() ? invocation.last_variant() : end->variants.head();
+  if (!variant) return refuse("the segment is not compiled");
+  if (!variant->scalars.empty()) return refuse("a number in it varies from call to call");
+
+  auto plan = std::make_shared<SkipPlan>();
+  plan->end = end;
+  plan->variant = variant;
+  const auto argument_number = [&](const TensorHead* head) {
+    const auto it = std::find(arguments.begin(), arguments.end(), head);
+    return it == arguments.end() ? -1 : static_cast<int>(it - arguments.begin());
+  };
+  for (const follow::InputRef& ref : variant->inputs) {
+    if (ref.slot) return refuse("a value of an earlier segment is used");
+    const IntrusivePtr<TensorHead>& head = invocation.externals()[static_cast<size_t>(ref.index)];
+    const int argument = argument_number(head.get());
+    plan->arguments.push_back(argument);
+    plan->captured.push_back(argument < 0 ? head : nullptr);
+    plan->captured_ids.push_back(static_cast<const TensorImpl&>(*head).id);
+  }
+  FlatValue result;
+  ops.flatten_result(ops.frame, result);
+  for (TensorHead* head : result.tensors) {
+    SkipPlan::ResultTensor from;
+    if (head) {
+      const auto ref = invocation.describe(static_cast<const TensorImpl&>(*head));
+      const int argument = argument_number(head);
+      if (argument >= 0) {
+        from = {SkipPlan::ResultTensor::From::Argument, argument};
+      } else if (ref.slot) {
+        const auto at = std::find(variant->outputs.begin(), variant->outputs.end(), ref.index);
+        if (at == variant->outputs.end()) return refuse("a result is not an output of the compiled segment");
+        from = {SkipPlan::ResultTensor::From::Output, static_cast<int>(at - variant->outputs.begin())};
+      } else {
+        return refuse("a tensor that is neither computed nor an argument is returned");
+      }
+    }
+    plan->results.push_back(from);
+  }
+  for (size_t i = 0; i < variant->outputs.size(); ++i) {
+    const auto used = [&](const SkipPlan::ResultTensor& r) { return r.from == SkipPlan::ResultTensor::From::Output && r.index == static_cast<int>(i); };
+    if (std::none_of(plan->results.begin(), plan->results.end(), used)) return refuse("a value outlives the call without being returned");
+  }
+  plan->prototype = ops.copy_result(ops.frame);
+  if (!plan->prototype.has_value()) return refuse("the result cannot be copied");
+
+  for (size_t i = 0; i < call.tensors.size(); ++i) plan->guards.require_spec(static_cast<int>(i), call.tensors[i].spec, argument_path(static_cast<int>(i)), "");
+  for (size_t i = 0; i < call.scalars.size(); ++i) {
+    plan->guards.require_scalar(static_cast<int>(i), call.scalars[i], i < scalar_paths.size() ? scalar_paths[i] : "args scalar " + std::to_string(i), "");
+  }
+  plan->guards.require_structure(call.structure);
+  plan->guards.require_ambient(call.ambient);
+  plan->guards.require_module_epoch(call.module_epoch);
+  if (!variant->written.empty() || call.tensors.size() > 1) {
+    // Which arguments are the same tensor decides which input each of them is.
+    plan->guards.require_aliasing(guards::alias_pattern(call.tensors));
+  }
+  return plan;
+}
+
+}  // namespace tailor::detail
