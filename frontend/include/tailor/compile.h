@@ -33,7 +33,7 @@ enum class CacheLimitPolicy : uint8_t { EvictLeastRecentlyUsed, RunEager, Throw 
 
 /// Options of compile(); names and meanings follow torch.compile and torch._dynamo.config.
 struct CompileOptions {
-  std::string name;                 // for logs and explain(); default: the source line of the call to compile()
+  std::string name = {};            // for logs and explain(); default: the source line of the call to compile()
   Dynamic dynamic = Dynamic::Automatic;
   int cache_size_limit = 8;         // entries a function may have
   bool fullgraph = false;           // needing a tensor's data on the host is an error that names the line
