@@ -1,0 +1,107 @@
+#include "guards/guard_set.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+namespace tailor::guards {
+namespace {
+
+struct OneCall {
+  std::vector<ir::TensorSpec> specs;
+  std::vector<TensorFact> facts;
+  std::vector<Scalar> scalars;
+  std::vector<int64_t> structure;
+  CallDescriptor descriptor() {
+    facts.clear();
+    for (const auto& s : specs) facts.push_back({&s, 1, &s, 0});
+    return {facts, scalars, structure, 0, 7};
+  }
+};
+
+OneCall base() { return {{ir::TensorSpec(kFloat32, {4, 3}), ir::TensorSpec(kInt64, {2})}, {}, {Scalar(0.5)}, {2}}; }
+
+GuardSet everything(const OneCall& call) {
+  GuardSet g;
+  for (size_t i = 0; i < call.specs.size(); ++i) g.require_spec(static_cast<int>(i), &call.specs[i], "args[" + std::to_string(i) + "]", "model.cpp:17");
+  g.require_scalar(0, call.scalars[0], "args[2]", "");
+  g.require_structure(call.structure);
+  g.require_module_epoch(7);
+  g.require_ambient(0);
+  return g;
+}
+
+TEST(GuardSet, HoldsForTheCallItWasMadeFrom) {
+  OneCall call = base();
+  const GuardSet g = everything(call);
+  EXPECT_TRUE(g.check(call.descriptor()));
+  EXPECT_FALSE(g.explain(call.descriptor()));
+}
+
+TEST(GuardSet, EveryFieldIsCheckedAndNamed) {
+  struct Case {
+    std::string text;
+    std::function<void(OneCall&)> change;
+  };
+  const std::vector<Case> cases = {
+      {"args[0].size(0) == 4 failed: got 8 (first needed at model.cpp:17)", [](OneCall& c) { c.specs[0].sizes[0] = 8; }},
+      {"args[0].stride(1) == 1 failed: got 2 (first needed at model.cpp:17)", [](OneCall& c) { c.specs[0].strides[1] = 2; }},
+      {"args[0].dtype() == f32 failed: got bf16 (first needed at model.cpp:17)", [](OneCall& c) { c.specs[0].dtype = kBFloat16; }},
+      {"args[1].dim() == 1 failed: got 2 (first needed at model.cpp:17)", [](OneCall& c) { c.specs[1] = ir::TensorSpec(kInt64, {2, 1}); }},
+      {"args[0].requires_grad() == false failed: got true (first needed at model.cpp:17)", [](OneCall& c) { c.specs[0].requires_grad = true; }},
+      {"args[0].device() == cpu failed: got cuda:0 (first needed at model.cpp:17)", [](OneCall& c) { c.specs[0].device = Device(kCUDA, 0); }},
+      {"args[2] == 0.5 failed: got 0.25", [](OneCall& c) { c.scalars[0] = Scalar(0.25); }},
+      {"args.structure[0] == 2 failed: got 3", [](OneCall& c) { c.structure[0] = 3; }},
+      {"args.structure.length == 1 failed: got 2", [](OneCall& c) { c.structure.push_back(0); }},
+  };
+  for (const Case& one : cases) {
+    OneCall call = base();
+    const GuardSet g = everything(call);
+    one.change(call);
+    EXPECT_FALSE(g.check(call.descriptor())) << one.text;
+    const auto miss = g.explain(call.descriptor());
+    ASSERT_TRUE(miss) << one.text;
+    EXPECT_EQ(miss->text(), one.text);
+  }
+}
+
+TEST(GuardSet, ScalarsByBits) {
+  OneCall call = base();
+  call.scalars = {Scalar(0.0)};
+  GuardSet g;
+  g.require_scalar(0, Scalar(0.0), "s", "");
+  EXPECT_TRUE(g.check(call.descriptor()));
+  call.scalars = {Scalar(-0.0)};
+  EXPECT_FALSE(g.check(call.descriptor()));
+  call.scalars = {Scalar(0)};
+  EXPECT_FALSE(g.check(call.descriptor()));
+  GuardSet nan;
+  nan.require_scalar(0, Scalar(NAN), "s", "");
+  call.scalars = {Scalar(NAN)};
+  EXPECT_TRUE(nan.check(call.descriptor()));
+}
+
+TEST(GuardSet, AliasPatternTellsOverlap) {
+  const ir::TensorSpec spec(kFloat32, {4});
+  int a = 0, b = 0;
+  const std::vector<TensorFact> apart = {{&spec, 1, &a, 0}, {&spec, 2, &b, 0}}, same = {{&spec, 1, &a, 0}, {&spec, 1, &a, 0}},
+                                shifted = {{&spec, 1, &a, 0}, {&spec, 3, &a, 2}};
+  EXPECT_EQ(alias_pattern(apart), (std::vector<int64_t>{0, 0, 1, 0}));
+  EXPECT_EQ(alias_pattern(same), (std::vector<int64_t>{0, 0, 0, 0}));
+  EXPECT_EQ(alias_pattern(shifted), (std::vector<int64_t>{0, 0, 0, 8}));
+}
+
+TEST(GuardSet, GuardsAreData) {
+  OneCall call = base();
+  const std::vector<Guard> a = everything(call).guards(), b = everything(call).guards();
+  EXPECT_EQ(a, b);
+  for (const Guard& g : a) {
+    EXPECT_TRUE(g.holds(call.descriptor())) << g.condition();
+    EXPECT_GT(typical_cost(g.kind), 0);
+    EXPECT_FALSE(to_string(g.kind).empty());
+  }
+}
+
+}  // namespace
+}  // namespace tailor::guards
