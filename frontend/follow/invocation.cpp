@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "frontend/follow/pending.h"
 #include "frontend/follow/run_variant.h"
 #include "runtime/ambient.h"
 
@@ -14,7 +15,12 @@ using follow::Step;
 using follow::StepKind;
 using Kind = RecordedOperand::Kind;
 
-Invocation::~Invocation() { end(); }
+Invocation::Invocation(follow::TraceTree& tree, follow::EntryHost& host) : tree_(tree), host_(host) { follow::register_invocation(this); }
+
+Invocation::~Invocation() {
+  follow::unregister_invocation(this);
+  end();
+}
 
 void Invocation::begin(std::span<TensorImpl* const> arguments) {
   arguments_ = arguments;

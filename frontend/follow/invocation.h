@@ -46,7 +46,7 @@ namespace tailor {
 
 class Invocation final : public OpInterceptor {
  public:
-  Invocation(follow::TraceTree& tree, follow::EntryHost& host) : tree_(tree), host_(host) {}
+  Invocation(follow::TraceTree& tree, follow::EntryHost& host);
   ~Invocation() override;
 
   /// Begins a call; `arguments` are its tensors (null for undefined ones), valid until the end.

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "frontend/follow/invocation.h"
+#include "frontend/follow/pending.h"
 #include "runtime/ambient.h"
 
 namespace tailor {
@@ -51,6 +52,11 @@ void Invocation::diverge(const OpCall* call) {
 }
 
 void Invocation::run_op_by_op(size_t until) {
+  struct Executing {
+    explicit Executing(Invocation* now) : before(std::exchange(follow::executing_invocation(), now)) {}
+    ~Executing() { follow::executing_invocation() = before; }
+    Invocation* before;
+  } executing(this);
   while (executed_ < until) {
     Step& step = *path_[executed_];
     if (step.kind == StepKind::Op) execute(step);

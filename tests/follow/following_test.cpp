@@ -323,7 +323,7 @@ TEST(Following, ScalarsAreLiftedOnceAndKeepTheirBits) {
   double e = 2;
   for (ScalarType dtype : {kFloat32, kFloat64, kBFloat16}) {
     auto f = compile([&](Tensor x) { return pow(x, e); });
-    const Tensor x = linspace(0.25, 3, 37).to(dtype);
+    const Tensor x = (arange(37) * 0.1 + 0.25).to(dtype);
     for (double value : {2.0, 3.0, 2.5, -1.0, 0.5, 2.0}) {
       e = value;
       testing::expect_same_bits(f(x), pow(x, e));

@@ -21,10 +21,13 @@
 
 #include "tailor/arguments.h"
 #include "tailor/explain.h"
-#include "tailor/nn/module.h"
 #include "tailor/stats.h"
 
 namespace tailor {
+
+namespace nn {
+class Module;
+}
 
 enum class Dynamic : uint8_t { Automatic, Always, Never };
 enum class Backend : uint8_t { Eager, Interpreter, Llvm };
