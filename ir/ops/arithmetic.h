@@ -2,6 +2,7 @@
 // Arithmetic of one, two and three operands.
 
 #include "ir/math/division.h"
+#include "ir/math/inverse_trig.h"
 #include "ir/math/power.h"
 #include "ir/ops/formulas.h"
 
