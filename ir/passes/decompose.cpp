@@ -69,11 +69,40 @@ class Appender final : public Builder {
   SourceLocation source_;
 };
 
+// In-place calls that no kernel makes in place: of composites, and those that convert and may fail.
+bool computes_elsewhere(const Graph& graph, const Node& node) {
+  if (is_composite(node)) return true;
+  if (!can_fail_on_data(graph, node)) return false;
+  const std::vector<AttrRef> attrs = attr_refs(node);
+  return infer_specs(graph, *node.op, node.operands, attrs).at(0).dtype != graph.spec(node.outputs[0]).dtype;
+}
+
+// The call as a plain one, and a copy of its result into operand 0.
+void write_back(const Graph& graph, const Node& node, Rewriter& rewriter, const Keep& keep) {
+  Node call = node;
+  call.inplace = false;
+  call.outputs.clear();
+  for (Value& v : call.operands) v = rewriter.map(v);
+  const std::vector<AttrRef> attrs = attr_refs(node);
+  const std::vector<TensorSpec> specs = infer_specs(graph, *node.op, node.operands, attrs);
+  Appender appender(rewriter, keep, node.source);
+  const ValueId result = appender.call(call, specs).at(0);
+  Node copy;
+  copy.op = find_op("copy_");
+  copy.source = node.source;
+  copy.operands = {call.operands[0], Value(result)};
+  rewriter.set(node.outputs[0], rewriter.append(std::move(copy), {&graph.spec(node.outputs[0]), 1})[0]);
+}
+
 }  // namespace
 
 Graph decompose(const Graph& graph, const Keep& keep) {
   Rewriter rewriter(graph);
   for (const Node& node : graph.nodes) {
+    if (node.inplace && computes_elsewhere(graph, node)) {
+      write_back(graph, node, rewriter, keep);
+      continue;
+    }
     if (!is_composite(node) || node.inplace) {
       rewriter.copy(node);
       continue;

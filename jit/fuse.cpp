@@ -1,0 +1,426 @@
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "jit/fusion.h"
+
+namespace tailor::jit {
+
+using ir::Graph;
+using ir::MemoryId;
+using ir::MemoryMap;
+using ir::Node;
+using ir::Value;
+using ir::ValueId;
+
+namespace {
+
+constexpr size_t kMostNodes = 96, kMostBuffers = 24;
+
+/// A node must run after another; `apart`: and not in the same loop nest.
+struct Edge {
+  int to = -1;
+  bool apart = false;
+};
+
+// The value behind views: what a node computed or the memory a write left.
+ValueId behind_views(const Graph& graph, ValueId v) {
+  for (;;) {
+    const Node& node = graph.node_of(v);
+    if (node.kind != ir::NodeKind::CallOp || node.op->kind != ir::OpKind::View) return v;
+    v = node.operands[0].tensor;
+  }
+}
+
+// What each node must come after.
+std::vector<std::vector<Edge>> dependencies(const Graph& graph, const MemoryMap& memory) {
+  struct Access {
+    int node;
+    ValueId value;  // through which view
+  };
+  std::vector<std::vector<Edge>> edges(graph.nodes.size());
+  std::vector<std::vector<Access>> reads(memory.count()), writes(memory.count());
+  int last_failing = -1;
+  std::vector<int> visible_writes;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Node& node = graph.nodes[i];
+    const auto number = static_cast<int>(i);
+    if (node.kind != ir::NodeKind::CallOp || node.op->kind == ir::OpKind::View) continue;
+    const auto add = [&](int to, bool apart) {
+      if (to >= 0 && to != number) edges[i].push_back({to, apart});
+    };
+    const bool writes_memory = writes_first_operand(node);
+    for (size_t o = 0; o < node.operands.size(); ++o) {
+      if (!node.operands[o].is_tensor()) continue;
+      const ValueId v = node.operands[o].tensor, source = behind_views(graph, v);
+      const auto m = static_cast<size_t>(memory.of(v));
+      const int definer = graph.values[static_cast<size_t>(source)].node;
+      add(definer, false);
+      // Memory written since the value was named must be read from memory.
+      for (const Access& w : writes[m]) add(w.node, w.node != definer || &w != &writes[m].back());
+      reads[m].push_back({number, v});
+    }
+    if (writes_memory) {
+      const ValueId target = node.operands[0].tensor;
+      const auto m = static_cast<size_t>(memory.of(target));
+      for (const Access& r : reads[m]) add(r.node, !memory.same_place(graph, r.value, target));
+      for (const Access& w : writes[m]) add(w.node, !memory.same_place(graph, w.value, target));
+      writes[m].push_back({number, target});
+      if (memory.is_external(memory.of(target))) {
+        add(last_failing, true);
+        visible_writes.push_back(number);
+      }
+    }
+    if (can_fail_on_data(graph, node)) {
+      for (int w : visible_writes) add(w, true);
+      add(last_failing, true);
+      last_failing = number;
+    }
+  }
+  return edges;
+}
+
+class Fuser {
+ public:
+  Fuser(const Graph& graph, const MemoryMap& memory, const FuseOptions& options)
+      : graph_(graph), memory_(memory), options_(options), edges_(dependencies(graph, memory)), group_of_(graph.nodes.size(), -1) {}
+
+  std::vector<Group> run() {
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      Role role = role_of(graph_, graph_.nodes[i]);
+      if (role == Role::None) continue;
+      if (options_.library.contains(static_cast<int>(i))) role = Role::Library;
+      place(static_cast<int>(i), role);
+    }
+    std::vector<Group> ordered = in_order();
+    if (!options_.alone) inline_cheap(ordered);
+    for (Group& g : ordered) g.stored.clear();
+    find_stored(ordered);
+    return ordered;
+  }
+
+ private:
+  bool stays_alone(int n) const { return options_.alone || options_.separate.contains(n); }
+
+  struct Shape {
+    std::vector<int64_t> domain;
+    uint32_t mask = 0;
+    bool reduces = false;
+  };
+  Shape shape_of(int n, Role role) const {
+    const Node& node = graph_.nodes[static_cast<size_t>(n)];
+    Shape s;
+    if (role == Role::Reduction) {
+      const ir::TensorSpec& operand = graph_.spec(node.operands[0].tensor);
+      s.domain = squeezed(operand.sizes);
+      s.mask = squeezed_mask(operand.sizes, reduced_mask(graph_, node));
+      s.reduces = true;
+    } else {
+      s.domain = squeezed(graph_.spec(node.outputs[0]).sizes);
+    }
+    return s;
+  }
+
+  static std::vector<int64_t> kept(const Group& g) {
+    std::vector<int64_t> result;
+    for (size_t d = 0; d < g.domain.size(); ++d)
+      if (!(g.mask >> d & 1)) result.push_back(g.domain[d]);
+    return result;
+  }
+
+  static bool has_reduction(const Group& g) { return g.mask != 0; }
+
+  // Whether a node of this shape can be computed in the group's pass; a domain dim of the group may turn out to be folded.
+  static bool fits(const Group& g, const Shape& s) {
+    if (s.reduces && s.mask != 0) return s.domain == g.domain && (g.mask == 0 || g.mask == s.mask);
+    return s.domain == g.domain || (has_reduction(g) && s.domain == kept(g));
+  }
+
+  void place(int n, Role role) {
+    const Shape shape = shape_of(n, role);
+    int chosen = -1;
+    if (role != Role::Library && !stays_alone(n)) {
+      std::vector<int> candidates;
+      for (const Edge& e : edges_[static_cast<size_t>(n)]) {
+        const int g = group_of_[static_cast<size_t>(e.to)];
+        if (g >= 0 && std::find(candidates.begin(), candidates.end(), g) == candidates.end()) candidates.push_back(g);
+      }
+      std::sort(candidates.rbegin(), candidates.rend());
+      for (int g : candidates)
+        if (can_join(n, shape, g)) {
+          chosen = g;
+          break;
+        }
+      if (chosen < 0) chosen = sibling(n, shape);
+      if (chosen >= 0) {
+        join(n, shape, chosen);
+        for (int g : candidates)
+          if (g != chosen && !groups_[static_cast<size_t>(g)].nodes.empty() && can_merge(chosen, g)) merge(chosen, g);
+        return;
+      }
+    }
+    Group g;
+    g.library = role == Role::Library;
+    g.domain = shape.domain;
+    g.mask = shape.mask;
+    g.nodes = {n};
+    group_of_[static_cast<size_t>(n)] = static_cast<int>(groups_.size());
+    groups_.push_back(std::move(g));
+  }
+
+  // A recent group over the same domain that reads something that the node reads.
+  int sibling(int n, const Shape& shape) {
+    constexpr size_t kLookBack = 12;
+    const std::set<ValueId> mine = roots_read(n);
+    if (mine.empty()) return -1;
+    for (size_t back = 0; back < std::min(kLookBack, groups_.size()); ++back) {
+      const size_t g = groups_.size() - 1 - back;
+      const Group& group = groups_[g];
+      if (group.library || group.nodes.empty()) continue;
+      bool shares = false;
+      for (int m : group.nodes)
+        for (ValueId v : roots_read(m)) shares |= mine.contains(v);
+      if (shares && can_join(n, shape, static_cast<int>(g))) return static_cast<int>(g);
+    }
+    return -1;
+  }
+
+  std::set<ValueId> roots_read(int n) const {
+    std::set<ValueId> roots;
+    for (const Value& v : graph_.nodes[static_cast<size_t>(n)].operands)
+      if (v.is_tensor() && graph_.node_of(v.tensor).kind != ir::NodeKind::Scalar) roots.insert(memory_.root(v.tensor));
+    return roots;
+  }
+
+  bool can_join(int n, const Shape& shape, int g) const {
+    const Group& group = groups_[static_cast<size_t>(g)];
+    if (group.library || group.nodes.empty() || group.nodes.size() >= kMostNodes || !fits(group, shape)) return false;
+    if (stays_alone(group.nodes.front())) return false;
+    for (const Edge& e : edges_[static_cast<size_t>(n)])
+      if (e.apart && group_of_[static_cast<size_t>(e.to)] == g) return false;
+    if (buffers(group, {n}) > kMostBuffers) return false;
+    // No other dependency of the node may itself depend on the group.
+    std::vector<int> from;
+    for (const Edge& e : edges_[static_cast<size_t>(n)]) {
+      const int h = group_of_[static_cast<size_t>(e.to)];
+      if (h >= 0 && h != g) from.push_back(h);
+    }
+    return !reaches(from, g);
+  }
+
+  size_t buffers(const Group& group, const std::vector<int>& more) const {
+    std::set<ValueId> all;
+    const auto add = [&](int n) {
+      all.merge(roots_read(n));
+      for (ValueId v : graph_.nodes[static_cast<size_t>(n)].outputs)
+        if (memory_.is_output(memory_.of(v))) all.insert(memory_.root(v));
+    };
+    for (int n : group.nodes) add(n);
+    for (int n : more) add(n);
+    std::set<ValueId> inside;
+    for (int n : group.nodes)
+      for (ValueId v : graph_.nodes[static_cast<size_t>(n)].outputs)
+        if (!memory_.is_output(memory_.of(v))) inside.insert(v);
+    size_t count = 0;
+    for (ValueId v : all) count += inside.contains(v) ? 0 : 1;
+    return count;
+  }
+
+  // Whether group `target` can be reached from any of `from` along dependencies.
+  bool reaches(std::vector<int> from, int target) const {
+    const int first = groups_[static_cast<size_t>(target)].nodes.front();
+    std::vector<char> seen(groups_.size(), 0);
+    while (!from.empty()) {
+      const int h = from.back();
+      from.pop_back();
+      if (h == target) return true;
+      if (std::exchange(seen[static_cast<size_t>(h)], 1)) continue;
+      const Group& group = groups_[static_cast<size_t>(h)];
+      if (group.nodes.empty() || group.nodes.back() < first) continue;  // all of it is older than the target
+      for (int n : group.nodes)
+        for (const Edge& e : edges_[static_cast<size_t>(n)]) {
+          const int d = group_of_[static_cast<size_t>(e.to)];
+          if (d >= 0 && d != h) from.push_back(d);
+        }
+    }
+    return false;
+  }
+
+  void join(int n, const Shape& shape, int g) {
+    Group& group = groups_[static_cast<size_t>(g)];
+    group.nodes.push_back(n);
+    group_of_[static_cast<size_t>(n)] = g;
+    if (shape.reduces) group.mask |= shape.mask;
+  }
+
+  std::vector<int> direct(int g, int without) const {
+    std::vector<int> result;
+    for (int n : groups_[static_cast<size_t>(g)].nodes)
+      for (const Edge& e : edges_[static_cast<size_t>(n)]) {
+        const int d = group_of_[static_cast<size_t>(e.to)];
+        if (d >= 0 && d != g && d != without) result.push_back(d);
+      }
+    return result;
+  }
+
+  // Whether a node of `g` must not be in one nest with a node of group `h`.
+  bool are_apart(const Group& g, int h) const {
+    for (int n : g.nodes)
+      for (const Edge& e : edges_[static_cast<size_t>(n)])
+        if (e.apart && group_of_[static_cast<size_t>(e.to)] == h) return true;
+    return false;
+  }
+
+  bool can_merge(int a, int b) const {
+    const Group &x = groups_[static_cast<size_t>(a)], &y = groups_[static_cast<size_t>(b)];
+    if (x.library || y.library || x.domain != y.domain || x.nodes.size() + y.nodes.size() > kMostNodes) return false;
+    if (stays_alone(x.nodes.front()) || stays_alone(y.nodes.front())) return false;
+    if (x.mask != y.mask && x.mask != 0 && y.mask != 0) return false;
+    if (are_apart(x, b) || are_apart(y, a)) return false;
+    if (buffers(x, y.nodes) > kMostBuffers) return false;
+    return !reaches(direct(a, b), b) && !reaches(direct(b, a), a);
+  }
+
+  void merge(int into, int from) {
+    Group &x = groups_[static_cast<size_t>(into)], &y = groups_[static_cast<size_t>(from)];
+    for (int n : y.nodes) group_of_[static_cast<size_t>(n)] = into;
+    x.nodes.insert(x.nodes.end(), y.nodes.begin(), y.nodes.end());
+    std::sort(x.nodes.begin(), x.nodes.end());
+    x.mask |= y.mask;
+    y.nodes.clear();
+  }
+
+  // Topological, and by age where free.
+  std::vector<Group> in_order() {
+    std::vector<std::set<int>> needs(groups_.size()), users(groups_.size());
+    for (size_t g = 0; g < groups_.size(); ++g) {
+      std::sort(groups_[g].nodes.begin(), groups_[g].nodes.end());
+      for (int d : direct(static_cast<int>(g), -1)) needs[g].insert(d), users[static_cast<size_t>(d)].insert(static_cast<int>(g));
+    }
+    std::set<std::pair<int, int>> ready;  // (oldest node, group)
+    for (size_t g = 0; g < groups_.size(); ++g)
+      if (!groups_[g].nodes.empty() && needs[g].empty()) ready.emplace(groups_[g].nodes.front(), static_cast<int>(g));
+    std::vector<Group> ordered;
+    while (!ready.empty()) {
+      const auto g = static_cast<size_t>(ready.begin()->second);
+      ready.erase(ready.begin());
+      for (int u : users[g]) {
+        needs[static_cast<size_t>(u)].erase(static_cast<int>(g));
+        if (needs[static_cast<size_t>(u)].empty()) ready.emplace(groups_[static_cast<size_t>(u)].nodes.front(), u);
+      }
+      ordered.push_back(groups_[g]);
+    }
+    size_t alive = 0;
+    for (const Group& g : groups_) alive += g.nodes.empty() ? 0 : 1;
+    internal_check(ordered.size() == alive, "fusion made a cycle");
+    return ordered;
+  }
+
+  // ---- producers that are cheaper to compute again than to keep ----
+
+  int64_t cost(const Node& node) const {
+    if (node.op->kind != ir::OpKind::Pointwise) return 1;
+    static constexpr std::string_view cheap[] = {"add",     "sub",     "rsub", "mul",         "neg",         "abs",        "to",
+                                                 "eq",      "ne",      "lt",   "le",          "gt",          "ge",         "where",
+                                                 "maximum", "minimum", "relu", "logical_not", "logical_and", "logical_or", "square"};
+    for (std::string_view name : cheap)
+      if (node.op->name == name) return 1;
+    return node.op->name == "div" || node.op->name == "sqrt" ? 4 : 10;
+  }
+
+  void inline_cheap(std::vector<Group>& ordered) {
+    find_stored(ordered);
+    for (size_t p = 0; p < ordered.size(); ++p) {
+      Group& producer = ordered[p];
+      if (producer.library || producer.mask != 0 || producer.nodes.empty() || producer.stored.empty()) continue;
+      int64_t points = 1, work = 0;
+      for (int64_t s : producer.domain) points *= s;
+      bool plain = true;
+      for (int n : producer.nodes) {
+        const Node& node = graph_.nodes[static_cast<size_t>(n)];
+        plain &= role_of(graph_, node) == Role::Elementwise && !stays_alone(n);
+        work += cost(node);
+        for (const Value& v : node.operands)
+          if (v.is_tensor() && memory_.is_written(memory_.of(v.tensor))) plain = false;
+      }
+      for (ValueId v : producer.stored) plain &= !memory_.is_output(memory_.of(v)) && !memory_.is_written(memory_.of(v));
+      if (!plain) continue;
+      // Every user must be a nest that does not compute it too often.
+      std::vector<size_t> users;
+      bool fine = true;
+      for (size_t u = p + 1; u < ordered.size() && fine; ++u) {
+        bool uses = false;
+        for (int n : ordered[u].nodes)
+          for (const Value& v : graph_.nodes[static_cast<size_t>(n)].operands)
+            if (v.is_tensor()) {
+              const ValueId root = memory_.root(v.tensor);
+              const bool mine = std::find(producer.stored.begin(), producer.stored.end(), root) != producer.stored.end();
+              uses |= mine;
+              if (mine && graph_.spec(v.tensor).dtype != graph_.spec(root).dtype) fine = false;
+            }
+        if (!uses) continue;
+        users.push_back(u);
+        int64_t user_points = 1;
+        for (int64_t s : ordered[u].domain) user_points *= s;
+        fine &= !ordered[u].library && !stays_alone(ordered[u].nodes.front()) &&
+                ordered[u].nodes.size() + producer.nodes.size() <= kMostNodes && buffers(ordered[u], producer.nodes) <= kMostBuffers;
+        const int64_t times = user_points / std::max<int64_t>(points, 1);
+        fine &= work <= 2 || (times <= 1 && users.size() == 1) || user_points * work <= 16384;
+        // Across a transpose the producer's loads would be strided once for each element: only when it is one load.
+        fine &= times > 1 || ordered[u].domain == producer.domain || producer.nodes.size() <= 2;
+      }
+      if (!fine || users.empty()) continue;
+      for (size_t u : users) {
+        std::vector<int>& nodes = ordered[u].nodes;
+        for (int n : producer.nodes)
+          if (std::find(nodes.begin(), nodes.end(), n) == nodes.end()) nodes.push_back(n);
+        std::sort(nodes.begin(), nodes.end());
+      }
+      producer.nodes.clear();
+    }
+    std::erase_if(ordered, [](const Group& g) { return g.nodes.empty(); });
+  }
+
+  // A fresh value is kept in memory when someone outside of its group looks at it, or at its memory.
+  void find_stored(std::vector<Group>& ordered) const {
+    std::vector<char> wanted(graph_.values.size(), 0);
+    for (ValueId v : graph_.outputs) wanted[static_cast<size_t>(memory_.root(v))] = 1;
+    for (size_t g = 0; g < ordered.size(); ++g) {
+      std::set<int> inside(ordered[g].nodes.begin(), ordered[g].nodes.end());
+      for (int n : ordered[g].nodes)
+        for (const Value& v : graph_.nodes[static_cast<size_t>(n)].operands) {
+          if (!v.is_tensor()) continue;
+          const ValueId root = memory_.root(v.tensor);
+          const bool reinterpreted = graph_.spec(v.tensor).dtype != graph_.spec(root).dtype;
+          if (!inside.contains(graph_.values[static_cast<size_t>(root)].node) || reinterpreted || ordered[g].library ||
+              memory_.is_written(memory_.of(root)))
+            wanted[static_cast<size_t>(root)] = 1;
+        }
+    }
+    for (Group& g : ordered) {
+      g.stored.clear();
+      if (g.library) continue;
+      for (int n : g.nodes) {
+        const Node& node = graph_.nodes[static_cast<size_t>(n)];
+        if (writes_first_operand(node)) continue;
+        for (ValueId v : node.outputs)
+          if (wanted[static_cast<size_t>(v)]) g.stored.push_back(v);
+      }
+    }
+  }
+
+  const Graph& graph_;
+  const MemoryMap& memory_;
+  const FuseOptions& options_;
+  std::vector<std::vector<Edge>> edges_;
+  std::vector<int> group_of_;
+  std::vector<Group> groups_;
+};
+
+}  // namespace
+
+std::vector<Group> fuse(const Graph& graph, const MemoryMap& memory, const FuseOptions& options) {
+  return Fuser(graph, memory, options).run();
+}
+
+}  // namespace tailor::jit

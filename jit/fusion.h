@@ -1,0 +1,54 @@
+#pragma once
+// Which ops become one loop nest.
+//
+// A group is computed in one pass over its *domain*: the sizes (without ones) of its widest values. Values of a group are wide (one
+// element for each point of the domain), or narrow: what remains after the group's reductions, which all fold the same dims.
+// Everything else a group reads (through views, broadcasts, slices) it evaluates or loads at the coordinates it needs.
+
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "ir/graph.h"
+#include "ir/memory.h"
+
+namespace tailor::jit {
+
+/// What a node is to fusion.
+enum class Role : uint8_t {
+  None,         // placeholder, scalar, constant; views, which are only index maps; empty
+  Elementwise,  // one result element from the same element of the operands
+  Reduction,    // folds dims
+  Effect,       // an elementwise write to the memory of operand 0
+  Library,      // a call of a kernel
+};
+Role role_of(const ir::Graph& graph, const ir::Node& node);
+
+/// Sizes without ones.
+std::vector<int64_t> squeezed(IntArrayRef sizes);
+
+/// The dims that a Reduction node folds, as bits over its operand's dims, and over its operand's squeezed dims.
+uint32_t reduced_mask(const ir::Graph& graph, const ir::Node& node);
+uint32_t squeezed_mask(IntArrayRef sizes, uint32_t mask);
+
+/// A reduction over so few elements that it is written out: then it is elementwise.
+bool is_expanded(const ir::Graph& graph, const ir::Node& node);
+
+struct Group {
+  std::vector<int> nodes;  // in program order
+  bool library = false;    // its one node is a library call
+  std::vector<int64_t> domain;
+  uint32_t mask = 0;                // domain dims folded by its reductions
+  std::vector<ir::ValueId> stored;  // fresh values that it leaves in memory
+};
+
+struct FuseOptions {
+  bool alone = false;      // every node its own group
+  std::set<int> separate;  // nodes that stay alone
+  std::set<int> library;   // nodes that become library calls
+};
+
+/// The groups in order of execution; every node that does something is in at least one (cheap producers may be in several).
+std::vector<Group> fuse(const ir::Graph& graph, const ir::MemoryMap& memory, const FuseOptions& options = {});
+
+}  // namespace tailor::jit
