@@ -20,8 +20,8 @@ struct CompileOptions {
 /// Where an output's memory comes from.
 struct OutputPlan {
   enum class Kind : uint8_t { Fresh, AliasInput, AliasOutput } kind = Kind::Fresh;
-  int index = -1;      // which input or output
-  int64_t offset = 0;  // elements from that one's first element
+  int index = -1;          // which input or output
+  int64_t offset = 0;      // elements from that one's first element
   int offset_scalar = -1;  // when >= 0: further elements, given by this scalar of the call (a view whose position varies)
   ir::TensorSpec spec;
 
@@ -50,7 +50,7 @@ class Executable {
  public:
   virtual ~Executable() = default;
   /// Thread-safe. `inputs`: first element of each placeholder, in order. `scalars`: bits of each Scalar node's value in the
-  /// kind it was recorded with. `outputs`: first element of each output whose plan is Fresh, in order; others are ignored.
+  /// kind it was recorded with. `outputs`: one entry per output: its first element where the plan is Fresh; others are ignored.
   /// Throws Error for an error that depends on data.
   virtual void run(std::span<void* const> inputs, std::span<const int64_t> scalars, std::span<void* const> outputs) const = 0;
   virtual std::span<const OutputPlan> outputs() const = 0;

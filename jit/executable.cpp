@@ -1,0 +1,345 @@
+#include "jit/executable.h"
+
+#include <array>
+#include <chrono>
+#include <map>
+#include <variant>
+
+#include "ir/host_tensor.h"
+#include "ir/interpreter.h"
+#include "ir/passes/passes.h"
+#include "jit/arena.h"
+#include "jit/launch.h"
+#include "jit/llvm/compile.h"
+#include "jit/lower.h"
+#include "jit/memory_plan.h"
+
+namespace tailor::jit {
+
+using ir::Graph;
+using ir::MemoryMap;
+using ir::Node;
+using ir::NodeKind;
+using ir::ValueId;
+
+namespace {
+
+/// Work (element operations) that is worth a range of its own on another thread.
+constexpr int64_t kWorkPerRange = 32 * 1024;
+/// Cuts fall on whole vectors and cache lines.
+constexpr int64_t kGrainMultiple = 64;
+
+class Clock {
+ public:
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const double ms = std::chrono::duration<double, std::milli>(now - last_).count();
+    last_ = now;
+    return ms;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+using Launch = std::variant<NestLaunch, LibraryLaunch>;
+
+class LaunchList final : public Executable {
+ public:
+  void run(std::span<void* const> inputs, std::span<const int64_t> scalars, std::span<void* const> outputs) const override {
+    constexpr size_t kInline = 48;
+    std::array<std::byte*, kInline> few;
+    std::vector<std::byte*> many;
+    std::byte** bases = few.data();
+    const size_t count = inputs.size() + plan_.outputs.size() + 2;
+    if (count > kInline) {
+      many.resize(count);
+      bases = many.data();
+    }
+    std::byte** base = bases;
+    for (void* p : inputs) *base++ = static_cast<std::byte*>(p);
+    for (size_t i = 0; i < plan_.outputs.size(); ++i) *base++ = i < outputs.size() ? static_cast<std::byte*>(outputs[i]) : nullptr;
+    const ArenaLease arena(static_cast<size_t>(plan_.arena_bytes));
+    *base++ = arena.data();
+    *base = nullptr;
+    for (const Launch& launch : launches_) {
+      if (const auto* nest = std::get_if<NestLaunch>(&launch))
+        nest->run(bases, scalars.data());
+      else
+        std::get<LibraryLaunch>(launch).run(bases, scalars.data());
+    }
+  }
+  std::span<const OutputPlan> outputs() const override { return plan_.outputs; }
+  const CompileReport& report() const override { return report_; }
+  std::string dump(std::string_view what) const override {
+    if (what == "graph") return ir::print(graph_);
+    if (what == "loops") {
+      std::string text;
+      for (const LoweredNest& n : nests_) text += to_string(n.nest);
+      return text;
+    }
+    check(what == "llvm" || what == "asm", "dump: expected graph, loops, llvm or asm, got ", what);
+    return module_ ? module_->dump(what == "llvm" ? "ir" : "asm") : std::string();
+  }
+
+ private:
+  friend class Compiler;
+  Graph graph_;
+  MemoryPlan plan_;
+  std::vector<Launch> launches_;
+  std::vector<LoweredNest> nests_;
+  std::shared_ptr<const CompiledModule> module_;
+  CompileReport report_;
+};
+
+class Compiler {
+ public:
+  Compiler(const Graph& graph, const CompileOptions& options) : options_(options) {
+    const bool eager = options.backend == Backend::Eager;
+    exe_->report_.ops = static_cast<int>(graph.nodes.size());
+    exe_->graph_ = eager ? ir::decompose(graph, [](const Graph&, const Node& n) { return kernels::find_kernel(*n.op) != nullptr; })
+                         : ir::optimize(graph);
+    exe_->report_.passes_ms = clock_.lap();
+  }
+
+  std::shared_ptr<const Executable> compile() {
+    number_inputs();
+    lower_groups();
+    exe_->plan_ = plan_memory(exe_->graph_, *memory_, groups_, scalar_index_);
+    exe_->report_.arena_bytes = exe_->plan_.arena_bytes;
+    exe_->report_.lower_ms = clock_.lap();
+    emit();
+    launch();
+    return exe_;
+  }
+
+ private:
+  const Graph& graph() const { return exe_->graph_; }
+
+  void number_inputs() {
+    memory_.emplace(graph());
+    scalar_index_.assign(graph().values.size(), -1);
+    int scalars = 0;
+    for (const Node& node : graph().nodes) {
+      if (node.kind == NodeKind::Scalar) scalar_index_[static_cast<size_t>(node.outputs[0])] = scalars++;
+      if (node.kind == NodeKind::Placeholder) ++inputs_;
+    }
+  }
+
+  // Fuses, and again with fewer liberties while a group cannot be lowered.
+  void lower_groups() {
+    FuseOptions fuse_options;
+    fuse_options.alone = options_.backend == Backend::Eager;
+    if (fuse_options.alone)
+      for (size_t i = 0; i < graph().nodes.size(); ++i) fuse_options.library.insert(static_cast<int>(i));
+    for (;;) {
+      groups_ = fuse(graph(), *memory_, fuse_options);
+      exe_->nests_.clear();
+      nest_of_.assign(groups_.size(), -1);
+      bool again = false;
+      for (size_t g = 0; g < groups_.size(); ++g) {
+        const Group& group = groups_[g];
+        if (group.library) continue;
+        try {
+          LoweredNest nest = lower(graph(), *memory_, group, scalar_index_);
+          nest_of_[g] = static_cast<int>(exe_->nests_.size());
+          exe_->nests_.push_back(std::move(nest));
+        } catch (const LoweringError&) {
+          again = true;
+          for (int n : group.nodes) (group.nodes.size() == 1 ? fuse_options.library : fuse_options.separate).insert(n);
+        }
+      }
+      if (!again) return;
+    }
+  }
+
+  // Nests that say the same are compiled once.
+  void emit() {
+    kernels_.resize(exe_->nests_.size(), nullptr);
+    if (options_.backend != Backend::Llvm || exe_->nests_.empty()) return;
+    std::map<std::string, int> known;
+    std::vector<LoopNest> distinct;
+    std::vector<int> index;
+    for (const LoweredNest& n : exe_->nests_) {
+      int& at = known.try_emplace(exe_->nests_.size() == 1 ? std::string() : to_string(n.nest), -1).first->second;
+      if (at < 0) {
+        at = static_cast<int>(distinct.size());
+        distinct.push_back(n.nest);
+      }
+      index.push_back(at);
+    }
+    exe_->module_ = compile_nests(distinct, {});
+    for (size_t i = 0; i < index.size(); ++i) kernels_[i] = exe_->module_->kernel(static_cast<size_t>(index[i]));
+    exe_->report_.llvm_ms = exe_->module_->times().emit_ms + exe_->module_->times().llvm_ms;
+    exe_->report_.link_ms = exe_->module_->times().link_ms;
+    exe_->report_.code_bytes = exe_->module_->code_bytes();
+  }
+
+  Pointer pointer(const NestMemory& m, ScalarType type) const {
+    Pointer p;
+    const Location& at = exe_->plan_.of[static_cast<size_t>(m.root)];
+    const auto outputs = static_cast<int>(exe_->plan_.outputs.size());
+    p.byte_offset = m.byte_offset;
+    switch (at.kind) {
+      case Location::Kind::None: internal_check(false, "a value without memory is used"); break;
+      case Location::Kind::Input: p.base = at.index; break;
+      case Location::Kind::Output: p.base = inputs_ + at.index; break;
+      case Location::Kind::Arena:
+        p.base = inputs_ + outputs;
+        p.byte_offset += at.byte_offset;
+        break;
+      case Location::Kind::Constant:
+        p.base = inputs_ + outputs + 1;
+        p.byte_offset += reinterpret_cast<int64_t>(graph().nodes[static_cast<size_t>(at.index)].constant->bytes.data());
+        break;
+    }
+    if (m.offset_scalar >= 0) {
+      p.scalar = scalar_index_[static_cast<size_t>(m.offset_scalar)];
+      p.width = element_size(type);
+    }
+    return p;
+  }
+
+  LibraryLaunch::Argument tensor(ValueId v) const {
+    LibraryLaunch::Argument a;
+    a.kind = LibraryLaunch::Argument::Kind::Tensor;
+    a.spec = graph().spec(v);
+    a.pointer = pointer({memory_->root(v), memory_->byte_offset(v), memory_->offset_scalar(v), false}, a.spec.dtype);
+    return a;
+  }
+
+  void launch() {
+    for (ValueId v : exe_->plan_.initialized) {
+      LibraryLaunch copy = call("copy_");
+      LibraryLaunch::Argument source = tensor(v), target = source;
+      source.pointer = {inputs_ + static_cast<int>(exe_->plan_.outputs.size()) + 1,
+                        reinterpret_cast<int64_t>(graph().node_of(v).constant->bytes.data()), -1, 0};
+      copy.operands = {target, source};
+      copy.outputs = {target};
+      exe_->launches_.emplace_back(std::move(copy));
+    }
+    for (size_t g = 0; g < groups_.size(); ++g) {
+      if (groups_[g].library)
+        launch_library(graph().nodes[static_cast<size_t>(groups_[g].nodes[0])]);
+      else
+        launch_nest(static_cast<size_t>(nest_of_[g]));
+    }
+    for (const OutputCopy& c : exe_->plan_.copies) {
+      LibraryLaunch copy = call("copy_");
+      LibraryLaunch::Argument target;
+      target.kind = LibraryLaunch::Argument::Kind::Tensor;
+      target.spec = graph().spec(c.from);
+      target.pointer.base = inputs_ + c.output;
+      copy.operands = {target, tensor(c.from)};
+      copy.outputs = {target};
+      exe_->launches_.emplace_back(std::move(copy));
+    }
+    exe_->report_.kernels = static_cast<int>(exe_->launches_.size());
+  }
+
+  static LibraryLaunch call(std::string_view op) {
+    LibraryLaunch launch;
+    launch.op = ir::find_op(op);
+    internal_check(launch.op != nullptr, "no op ", op);
+    launch.kernel = kernels::find_kernel(*launch.op);
+    return launch;
+  }
+
+  void launch_library(const Node& node) {
+    LibraryLaunch launch;
+    launch.op = node.op;
+    launch.kernel = kernels::find_kernel(*node.op);
+    if (node.source) launch.where = node.source.str();
+    launch.attrs = node.attrs;
+    for (const ir::Value& v : node.operands) {
+      LibraryLaunch::Argument& a = launch.operands.emplace_back();
+      if (v.is_scalar()) {
+        a.kind = LibraryLaunch::Argument::Kind::Scalar;
+        a.scalar = v.scalar;
+      } else if (v.is_tensor() && graph().node_of(v.tensor).kind == NodeKind::Scalar) {
+        a.kind = LibraryLaunch::Argument::Kind::Parameter;
+        a.scalar = graph().node_of(v.tensor).scalar;
+        a.parameter = scalar_index_[static_cast<size_t>(v.tensor)];
+      } else if (v.is_tensor()) {
+        a = tensor(v.tensor);
+      }
+    }
+    for (ValueId v : node.outputs) launch.outputs.push_back(tensor(v));
+    exe_->launches_.emplace_back(std::move(launch));
+  }
+
+  void launch_nest(size_t index) {
+    const LoweredNest& lowered = exe_->nests_[index];
+    NestLaunch launch;
+    launch.kernel = kernels_[index];
+    launch.nest = &lowered.nest;
+    for (size_t b = 0; b < lowered.memory.size(); ++b)
+      launch.buffers.push_back(lowered.memory[b].root < 0 ? Pointer{inputs_ + static_cast<int>(exe_->plan_.outputs.size()) + 1, 0, -1, 0}
+                                                          : pointer(lowered.memory[b], lowered.nest.buffers[b].dtype));
+    int64_t outer = 1;
+    for (const LoopDim& d : lowered.nest.dims)
+      if (!d.inner) outer *= d.extent.value;
+    if (outer == 0) return;
+    for (const LoopDim& d : lowered.nest.dims)
+      if (!d.inner) {
+        launch.extent = d.extent.value;
+        break;
+      }
+    if (lowered.work >= 2 * kWorkPerRange && launch.extent > 1) {
+      const int64_t per_point = std::max<int64_t>(lowered.work / launch.extent, 1);
+      launch.grain = std::max<int64_t>(kWorkPerRange / per_point, 1);
+      const bool lanes = lowered.nest.vector_dim >= 0 && !lowered.nest.dims[static_cast<size_t>(lowered.nest.vector_dim)].inner;
+      if (lanes && &lowered.nest.dims[static_cast<size_t>(lowered.nest.vector_dim)] == &lowered.nest.dims[0])
+        launch.grain = (launch.grain + kGrainMultiple - 1) / kGrainMultiple * kGrainMultiple;
+    }
+    exe_->launches_.emplace_back(std::move(launch));
+  }
+
+  const CompileOptions options_;
+  Clock clock_;
+  std::shared_ptr<LaunchList> exe_ = std::make_shared<LaunchList>();
+  std::optional<MemoryMap> memory_;
+  std::vector<int> scalar_index_, nest_of_;
+  std::vector<Group> groups_;
+  std::vector<KernelFn> kernels_;
+  int inputs_ = 0;
+};
+
+// Runs the graph by the reference interpreter.
+class Interpreted final : public Executable {
+ public:
+  explicit Interpreted(const Graph& graph) : graph_(graph) {
+    const MemoryMap memory(graph_);
+    std::vector<int> scalar_index(graph_.values.size(), -1);
+    int scalars = 0;
+    for (const Node& node : graph_.nodes)
+      if (node.kind == NodeKind::Scalar) scalar_index[static_cast<size_t>(node.outputs[0])] = scalars++;
+    plans_ = plan_memory(graph_, memory, {}, scalar_index).outputs;
+    report_.ops = static_cast<int>(graph_.nodes.size());
+  }
+  void run(std::span<void* const> inputs, std::span<const int64_t> scalars, std::span<void* const> outputs) const override {
+    std::vector<tailor::Scalar> numbers;
+    for (const Node& node : graph_.nodes)
+      if (node.kind == NodeKind::Scalar) numbers.push_back(tailor::Scalar::from_bits(node.scalar.kind(), scalars[numbers.size()]));
+    const std::vector<ir::MemoryTensor> results = ir::interpret_memory(graph_, inputs, numbers);
+    for (size_t i = 0; i < results.size(); ++i)
+      if (plans_[i].kind == OutputPlan::Kind::Fresh) ir::scatter(ir::gather(results[i].data, results[i].spec), outputs[i], plans_[i].spec);
+  }
+  std::span<const OutputPlan> outputs() const override { return plans_; }
+  const CompileReport& report() const override { return report_; }
+  std::string dump(std::string_view what) const override { return what == "graph" ? ir::print(graph_) : std::string(); }
+
+ private:
+  Graph graph_;
+  std::vector<OutputPlan> plans_;
+  CompileReport report_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Executable> compile(const Graph& graph, const CompileOptions& options) {
+  if (options.backend == Backend::Interpreter) return std::make_shared<Interpreted>(graph);
+  return Compiler(graph, options).compile();
+}
+
+}  // namespace tailor::jit

@@ -1,0 +1,58 @@
+#include "jit/launch.h"
+
+#include <array>
+
+#include "jit/loop_interpreter.h"
+#include "runtime/thread_pool.h"
+
+namespace tailor::jit {
+
+void NestLaunch::run(std::byte* const* bases, const int64_t* scalars) const {
+  constexpr size_t kInline = 32;
+  std::array<void*, kInline> few;
+  std::vector<void*> many;
+  void** pointers = few.data();
+  if (buffers.size() > kInline) {
+    many.resize(buffers.size());
+    pointers = many.data();
+  }
+  for (size_t i = 0; i < buffers.size(); ++i) pointers[i] = buffers[i].resolve(bases, scalars);
+  if (kernel == nullptr) {
+    interpret_nest(*nest, pointers, nullptr, scalars, 0, extent);
+    return;
+  }
+  if (grain == 0) {
+    kernel(pointers, nullptr, scalars, 0, extent);
+    return;
+  }
+  parallel_for(0, extent, grain, [&](int64_t begin, int64_t end) { kernel(pointers, nullptr, scalars, begin, end); });
+}
+
+void LibraryLaunch::run(std::byte* const* bases, const int64_t* scalars) const {
+  std::vector<kernels::Operand> args;
+  args.reserve(operands.size());
+  for (const Argument& a : operands) {
+    switch (a.kind) {
+      case Argument::Kind::None: args.emplace_back(); break;
+      case Argument::Kind::Tensor: args.emplace_back(kernels::TensorArg{a.pointer.resolve(bases, scalars), &a.spec}); break;
+      case Argument::Kind::Scalar: args.emplace_back(a.scalar); break;
+      case Argument::Kind::Parameter: args.emplace_back(tailor::Scalar::from_bits(a.scalar.kind(), scalars[a.parameter])); break;
+    }
+  }
+  std::array<kernels::TensorArg, 4> results;
+  internal_check(outputs.size() <= results.size(), op->name, " has too many outputs");
+  for (size_t i = 0; i < outputs.size(); ++i) results[i] = {outputs[i].pointer.resolve(bases, scalars), &outputs[i].spec};
+  const std::vector<ir::AttrRef> refs(attrs.begin(), attrs.end());
+  const kernels::Call call{*op, args, refs, {results.data(), outputs.size()}};
+  try {
+    kernel != nullptr ? kernel(call) : kernels::run(call);
+  } catch (const IndexError& e) {
+    if (where.empty()) throw;
+    throw IndexError(std::string(e.what()) + ", at " + where);
+  } catch (const NotImplementedError&) { throw; } catch (const Error& e) {
+    if (where.empty()) throw;
+    throw Error(std::string(e.what()) + ", at " + where);
+  }
+}
+
+}  // namespace tailor::jit

@@ -1,0 +1,52 @@
+#pragma once
+// The launches of an executable, and how their pointers are found: every buffer is a base (an input, an output, the arena, or
+// nothing for constants) and a distance in bytes, so that a run only adds.
+
+#include <vector>
+
+#include "jit/loop_nest.h"
+#include "kernels/kernels.h"
+
+namespace tailor::jit {
+
+struct Pointer {
+  int base = 0;             // index into the bases of a run
+  int64_t byte_offset = 0;  // for constants: the address
+  int scalar = -1;          // adds scalars[scalar] * width
+  int64_t width = 0;
+
+  std::byte* resolve(std::byte* const* bases, const int64_t* scalars) const {
+    std::byte* p = bases[base] + byte_offset;
+    if (scalar >= 0) [[unlikely]]
+      p += scalars[scalar] * width;
+    return p;
+  }
+};
+
+/// A loop nest. Cut into ranges of `grain` points of its outermost dim; 0: never cut.
+struct NestLaunch {
+  KernelFn kernel = nullptr;  // null: the nest is interpreted
+  const LoopNest* nest = nullptr;
+  std::vector<Pointer> buffers;
+  int64_t extent = 1, grain = 0;
+  void run(std::byte* const* bases, const int64_t* scalars) const;
+};
+
+/// A call of a kernel by the door of kernels/kernels.h.
+struct LibraryLaunch {
+  struct Argument {
+    enum class Kind : uint8_t { None, Tensor, Scalar, Parameter } kind = Kind::None;
+    Pointer pointer;
+    ir::TensorSpec spec;
+    tailor::Scalar scalar;  // Parameter: of this kind
+    int parameter = -1;
+  };
+  const ir::OpDef* op = nullptr;
+  kernels::Kernel kernel = nullptr;  // null: the reference implementation
+  std::vector<Argument> operands, outputs;
+  std::vector<ir::Attr> attrs;
+  std::string where;  // the user's line, for errors
+  void run(std::byte* const* bases, const int64_t* scalars) const;
+};
+
+}  // namespace tailor::jit

@@ -1,0 +1,164 @@
+#include "jit/memory_plan.h"
+
+#include <algorithm>
+
+#include "ir/host_tensor.h"
+
+namespace tailor::jit {
+
+using ir::Graph;
+using ir::MemoryMap;
+using ir::Node;
+using ir::TensorSpec;
+using ir::ValueId;
+
+namespace {
+
+constexpr int64_t kAlignment = 64;
+int64_t bytes_of(const TensorSpec& spec) { return ir::extent_of(spec) * element_size(spec.dtype); }
+int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+struct Interval {
+  ValueId value;
+  int first, last;
+  int64_t bytes, offset = 0;
+};
+
+// Largest first, each at the lowest place that is free during its life.
+int64_t place(std::vector<Interval>& intervals) {
+  std::vector<Interval*> order;
+  for (Interval& i : intervals) order.push_back(&i);
+  std::stable_sort(order.begin(), order.end(), [](const Interval* a, const Interval* b) { return a->bytes > b->bytes; });
+  std::vector<const Interval*> placed;  // by offset
+  int64_t total = 0;
+  for (Interval* i : order) {
+    int64_t at = 0;
+    for (const Interval* other : placed) {
+      if (other->last < i->first || i->last < other->first) continue;
+      if (at + i->bytes <= other->offset) break;
+      at = std::max(at, other->offset + other->bytes);
+    }
+    i->offset = at;
+    total = std::max(total, at + i->bytes);
+    placed.insert(
+        std::upper_bound(placed.begin(), placed.end(), i, [](const Interval* a, const Interval* b) { return a->offset < b->offset; }), i);
+  }
+  return total;
+}
+
+class Planner {
+ public:
+  Planner(const Graph& graph, const MemoryMap& memory, std::span<const Group> groups, const std::vector<int>& scalar_index)
+      : graph_(graph), memory_(memory), groups_(groups), scalar_index_(scalar_index) {
+    plan_.of.resize(graph.values.size());
+  }
+
+  MemoryPlan run() {
+    int input = 0;
+    for (const Node& node : graph_.nodes) {
+      if (node.kind == ir::NodeKind::Placeholder) location(node.outputs[0]) = {Location::Kind::Input, input++, 0};
+      if (node.kind == ir::NodeKind::Constant) {
+        const ValueId v = node.outputs[0];
+        if (memory_.is_written(memory_.of(v)))
+          plan_.initialized.push_back(v);
+        else
+          location(v) = {Location::Kind::Constant, graph_.values[static_cast<size_t>(v)].node, 0};
+      }
+    }
+    plan_outputs();
+    plan_arena();
+    return std::move(plan_);
+  }
+
+ private:
+  Location& location(ValueId v) { return plan_.of[static_cast<size_t>(v)]; }
+
+  // A view that shows every element of its root from the first on can have the root's memory as its own.
+  bool covers(ValueId v) const {
+    const ValueId root = memory_.root(v);
+    return memory_.byte_offset(v) == 0 && memory_.offset_scalar(v) < 0 && bytes_of(graph_.spec(v)) == bytes_of(graph_.spec(root));
+  }
+
+  void plan_outputs() {
+    std::vector<int> owner(graph_.values.size(), -1);
+    for (size_t i = 0; i < graph_.outputs.size(); ++i) {
+      const ValueId v = graph_.outputs[i], root = memory_.root(v);
+      OutputPlan plan;
+      plan.spec = graph_.spec(v);
+      const int64_t width = element_size(plan.spec.dtype);
+      const auto alias = [&](OutputPlan::Kind kind, int index) {
+        plan.kind = kind;
+        plan.index = index;
+        plan.offset = memory_.byte_offset(v) / width;
+        if (const ValueId s = memory_.offset_scalar(v); s >= 0) plan.offset_scalar = scalar_index_[static_cast<size_t>(s)];
+      };
+      int& owned_by = owner[static_cast<size_t>(root)];
+      if (location(root).kind == Location::Kind::Input) {
+        alias(OutputPlan::Kind::AliasInput, location(root).index);
+      } else if (owned_by >= 0) {
+        alias(OutputPlan::Kind::AliasOutput, owned_by);
+      } else if (location(root).kind == Location::Kind::Constant || !covers(v)) {
+        // A part of a value, or a constant: its own memory. Another output that looks at the same value would have to share it.
+        const bool shared =
+            std::count_if(graph_.outputs.begin(), graph_.outputs.end(), [&](ValueId o) { return memory_.root(o) == root; }) > 1;
+        internal_check(!shared, "outputs are different parts of one value: ", to_string(graph_.spec(v)));
+        plan_.copies.push_back({static_cast<int>(i), v});
+      } else {
+        location(root) = {Location::Kind::Output, static_cast<int>(i), 0};
+        owned_by = static_cast<int>(i);
+      }
+      plan_.outputs.push_back(std::move(plan));
+    }
+  }
+
+  void plan_arena() {
+    std::vector<int> first(graph_.values.size(), -1), last(graph_.values.size(), -1);
+    const auto touch = [&](ValueId v, int step) {
+      const auto root = static_cast<size_t>(memory_.root(v));
+      if (first[root] < 0) first[root] = step;
+      last[root] = std::max(last[root], step);
+    };
+    const auto end = static_cast<int>(groups_.size());
+    for (ValueId v : plan_.initialized) touch(v, 0);
+    for (int g = 0; g < end; ++g) {
+      const Group& group = groups_[static_cast<size_t>(g)];
+      for (ValueId v : group.stored) touch(v, g);
+      for (int n : group.nodes) {
+        const Node& node = graph_.nodes[static_cast<size_t>(n)];
+        if (group.library)
+          for (ValueId v : node.outputs) touch(v, g);
+        for (const ir::Value& v : node.operands)
+          if (v.is_tensor()) {
+            // What the group itself computes and does not keep has no memory.
+            const ValueId root = memory_.root(v.tensor);
+            const int definer = graph_.values[static_cast<size_t>(root)].node;
+            const bool inside = std::find(group.nodes.begin(), group.nodes.end(), definer) != group.nodes.end();
+            if (!inside || group.library || first[static_cast<size_t>(root)] >= 0) touch(v.tensor, g);
+          }
+      }
+    }
+    for (const OutputCopy& c : plan_.copies) touch(c.from, end);
+    std::vector<Interval> intervals;
+    for (size_t v = 0; v < graph_.values.size(); ++v) {
+      if (first[v] < 0 || plan_.of[v].kind != Location::Kind::None) continue;
+      if (graph_.node_of(static_cast<ValueId>(v)).kind == ir::NodeKind::Scalar) continue;
+      intervals.push_back({static_cast<ValueId>(v), first[v], last[v], aligned(bytes_of(graph_.spec(static_cast<ValueId>(v))))});
+    }
+    plan_.arena_bytes = place(intervals);
+    for (const Interval& i : intervals) location(i.value) = {Location::Kind::Arena, -1, i.offset};
+  }
+
+  const Graph& graph_;
+  const MemoryMap& memory_;
+  std::span<const Group> groups_;
+  const std::vector<int>& scalar_index_;
+  MemoryPlan plan_;
+};
+
+}  // namespace
+
+MemoryPlan plan_memory(const Graph& graph, const MemoryMap& memory, std::span<const Group> groups, const std::vector<int>& scalar_index) {
+  return Planner(graph, memory, groups, scalar_index).run();
+}
+
+}  // namespace tailor::jit
