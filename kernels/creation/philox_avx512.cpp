@@ -1,3 +1,7 @@
+// GCC's own header reads __m512i __Y = __Y (GCC bug 105593).
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include <immintrin.h>
 
 #include "kernels/creation/philox_words.h"

@@ -43,20 +43,41 @@ void roll_blocks(const Piece& out, const Piece& self, IntArrayRef shifts, IntArr
   if (shift > 0) roll_blocks(out.narrow(d, 0, shift), self.narrow(d, size - shift, shift), shifts, dims, i + 1);
 }
 
+/// A contiguous tensor in memory of its own.
+struct Dense {
+  std::unique_ptr<std::byte[]> memory;
+  Piece piece;
+  explicit Dense(const Piece& like) : piece(like) {
+    piece.spec.strides = contiguous_strides(like.spec.sizes);
+    memory = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(like.spec.numel() * element_size(like.spec.dtype)));
+    piece.data = memory.get();
+  }
+};
+
+/// As one dimension, which takes contiguous memory on both sides.
+void roll_flattened(const Piece& out, const Piece& self, int64_t shift) {
+  if (!self.spec.is_contiguous()) {
+    const Dense from(self);
+    copy(from.piece.arg(), self.arg());
+    return roll_flattened(out, from.piece, shift);
+  }
+  if (!out.spec.is_contiguous()) {
+    const Dense to(out);
+    roll_flattened(to.piece, self, shift);
+    return copy(out.arg(), to.piece.arg());
+  }
+  const int64_t n = out.spec.numel();
+  roll_blocks(out.reshaped({n}, {1}), self.reshaped({n}, {1}), {shift}, {0}, 0);
+}
+
 /// A dimension that is rolled twice is rolled once, by the sum.
 void roll(const Call& call) {
   const Piece self(call.tensor(0)), out(call.outputs[0]);
   const IntArrayRef shifts = call.attrs[0].as_ints(), dims = call.attrs[1].as_ints();
   if (self.spec.rank() == 0) return copy(out.arg(), self.arg());
   if (dims.empty()) {
-    // Over the flattened tensor, which is one dimension of the contiguous result.
-    const int64_t n = out.spec.numel();
-    if (self.spec.is_contiguous()) return roll_blocks(out.reshaped({n}, {1}), self.reshaped({n}, {1}), shifts, {0}, 0);
-    const std::unique_ptr<std::byte[]> memory(new std::byte[static_cast<size_t>(n * element_size(out.spec.dtype))]);
-    Piece dense = out;
-    dense.data = memory.get();
-    copy(dense.arg(), self.arg());
-    return roll_blocks(out.reshaped({n}, {1}), dense.reshaped({n}, {1}), shifts, {0}, 0);
+    roll_flattened(out, self, shifts[0]);
+    return;
   }
   Dims distinct, totals;
   for (size_t i = 0; i < dims.size(); ++i) {
