@@ -40,7 +40,7 @@ class Scalar {
     if constexpr (std::same_as<T, bool>) return to_bool();
     else if constexpr (std::integral<T>) return static_cast<T>(to_int());
     else if constexpr (std::floating_point<T>) return is_floating_point() ? static_cast<T>(std::bit_cast<double>(bits_)) : static_cast<T>(bits_);
-    else return T(static_cast<float>(to_double()));
+    else return T(to<float>());  // integers are rounded to float first, as PyTorch does
   }
   /// Same kind and same bits: -0.0 differs from 0.0, NaN equals itself.
   friend constexpr bool operator==(const Scalar& a, const Scalar& b) { return a.bits_ == b.bits_ && a.kind_ == b.kind_; }

@@ -1,9 +1,7 @@
 #pragma once
 // Arithmetic of one, two and three operands.
 
-#include "ir/math/division.h"
-#include "ir/math/inverse_trig.h"
-#include "ir/math/power.h"
+#include "ir/math/math.h"
 #include "ir/ops/formulas.h"
 
 namespace tailor::ir {

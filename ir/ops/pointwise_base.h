@@ -73,6 +73,12 @@ constexpr bool takes_mask(int index) {
   return Op::rule == DTypeRule::Logical || (Op::first_is_mask && index == 0);
 }
 
+/// Whether the formula gives a truth value.
+template <class Op>
+constexpr bool gives_mask() {
+  return Op::rule == DTypeRule::Compare || Op::rule == DTypeRule::FloatCompare || Op::rule == DTypeRule::Logical;
+}
+
 namespace detail {
 template <class Op, int Count, class A, class ValueAt, class MaskAt>
 constexpr auto call_formula(A& a, ValueAt& value_at, MaskAt& mask_at) {

@@ -1,0 +1,1 @@
+#include "kernels/pointwise/convert_loops.h"

@@ -1,0 +1,370 @@
+#include "kernels/pointwise/driver.h"
+
+#include <algorithm>
+
+#include "kernels/pointwise/strided.h"
+#include "runtime/thread_pool.h"
+
+namespace tailor::kernels {
+namespace {
+
+constexpr int kMaxOperands = LoopDims::kMaxSides - 1;
+
+bool gives_truth(ir::DTypeRule rule) {
+  switch (rule) {
+    case ir::DTypeRule::Compare:
+    case ir::DTypeRule::FloatCompare:
+    case ir::DTypeRule::Logical: return true;
+    case ir::DTypeRule::Promote:
+    case ir::DTypeRule::Float:
+    case ir::DTypeRule::Integral:
+    case ir::DTypeRule::Cast: return false;
+  }
+  return false;
+}
+
+/// One array of the loop: side 0 is the output.
+struct Side {
+  TensorArg arg;                                                            // spec is null for a scalar
+  ScalarType memory = ScalarType::Undefined, loop = ScalarType::Undefined;  // its dtype in memory and in the inner loop
+  bool constant = false;
+};
+
+struct Plan {
+  InnerLoop loop = nullptr;
+  int count = 0;  // operands
+  Side sides[LoopDims::kMaxSides];
+  ScalarType rounded = ScalarType::Undefined;  // the result dtype, through which the value passes on its way to memory
+  LoopDims dims;
+  alignas(kMaxVectorBytes) char constants[LoopDims::kMaxSides][kMaxVectorBytes];
+};
+
+/// Storage of one pass: a block of each side in the loop's type, and room to convert.
+struct Buffers {
+  alignas(kMaxVectorBytes) char sides[LoopDims::kMaxSides][kBlock * 8];
+  alignas(kMaxVectorBytes) char spare[kBlock * 8];
+  alignas(kMaxVectorBytes) char splats[LoopDims::kMaxSides][kMaxVectorBytes];
+};
+
+/// One element, in any dtype, as a splat in the loop's type.
+void load_constant(const Side& side, const char* element, char* to) {
+  char converted[8];
+  if (side.memory != side.loop) {
+    convert_loop(side.memory, side.loop)(element, converted, 1);
+    element = converted;
+  }
+  splat(to, element, element_size(side.loop));
+}
+
+/// n elements in the loop's type, contiguous; `buffer` is used where memory is not so already.
+const char* load_block(const Side& side, const char* from, int64_t stride, int64_t n, char* buffer, char* spare) {
+  const int64_t width = element_size(side.memory);
+  const bool contiguous = stride == width;
+  if (side.memory == side.loop) {
+    if (contiguous) return from;
+    gather(from, stride, buffer, n, width);
+    return buffer;
+  }
+  if (!contiguous) {
+    gather(from, stride, spare, n, width);
+    from = spare;
+  }
+  convert_loop(side.memory, side.loop)(from, buffer, n);
+  return buffer;
+}
+
+/// Rounds a block of the loop's output to the result dtype, then converts it to the dtype of the memory. Returns where it ended up.
+const char* round_block(const Plan& plan, char* block, int64_t n, char* spare) {
+  const Side& out = plan.sides[0];
+  ScalarType type = out.loop;
+  for (const ScalarType next : {plan.rounded, out.memory}) {
+    if (type == next) continue;
+    convert_loop(type, next)(block, spare, n);
+    std::swap(block, spare);
+    type = next;
+  }
+  return block;
+}
+
+// A row short enough that calling the inner loop for it alone would cost more than gathering several.
+constexpr int64_t kShortRow = 24;
+
+/// Elements [begin, end) of the loop's order.
+class Runner {
+ public:
+  explicit Runner(const Plan& plan) : plan_(plan), sides_(plan.count + 1) {
+    converts_output_ = plan.sides[0].loop != plan.rounded || plan.rounded != plan.sides[0].memory;
+  }
+
+  void run(int64_t begin, int64_t end) {
+    if (plan_.dims.inner() >= kShortRow || plan_.dims.rank <= 1)
+      run_rows(begin, end);
+    else
+      run_blocks(begin, end);
+  }
+
+ private:
+  void run_rows(int64_t begin, int64_t end) {
+    RowCursor cursor(plan_.dims, sides_, begin);
+    while (begin < end) {
+      const int64_t n = std::min(cursor.left_in_row(), end - begin);
+      run_row(cursor, n);
+      cursor.advance(n);
+      begin += n;
+    }
+  }
+
+  void run_row(const RowCursor& cursor, int64_t n) {
+    char* pointers[LoopDims::kMaxSides];
+    bool moves[LoopDims::kMaxSides];
+    bool direct = !converts_output_ && plan_.dims.inner_stride(0) == element_size(plan_.sides[0].memory);
+    for (int s = 1; s < sides_; ++s) {
+      const Side& side = plan_.sides[s];
+      if (side.constant) {
+        pointers[s] = const_cast<char*>(plan_.constants[s]);
+        moves[s] = false;
+        continue;
+      }
+      const char* from = side.arg.as<char>() + cursor.offset(s);
+      const int64_t stride = plan_.dims.inner_stride(s);
+      moves[s] = stride != 0;
+      if (stride == 0) {
+        load_constant(side, from, buffers_.splats[s]);
+        pointers[s] = buffers_.splats[s];
+      } else {
+        pointers[s] = const_cast<char*>(from);
+        direct &= side.memory == side.loop && stride == element_size(side.memory);
+      }
+    }
+    char* out = plan_.sides[0].arg.as<char>() + cursor.offset(0);
+    if (direct) {
+      pointers[0] = out;
+      plan_.loop(pointers, moves, n);
+      return;
+    }
+    for (int64_t done = 0; done < n; done += kBlock) {
+      const int64_t count = std::min(kBlock, n - done);
+      char* block[LoopDims::kMaxSides];
+      for (int s = 1; s < sides_; ++s)
+        block[s] = !moves[s] ? pointers[s]
+                             : const_cast<char*>(load_block(plan_.sides[s], pointers[s] + done * plan_.dims.inner_stride(s),
+                                                            plan_.dims.inner_stride(s), count, buffers_.sides[s], buffers_.spare));
+      compute_block(block, moves, count, out + done * plan_.dims.inner_stride(0), plan_.dims.inner_stride(0));
+    }
+  }
+
+  void compute_block(char** block, const bool* moves, int64_t n, char* out, int64_t stride) {
+    const int64_t width = element_size(plan_.sides[0].memory);
+    block[0] = !converts_output_ && stride == width ? out : buffers_.sides[0];
+    plan_.loop(block, moves, n);
+    if (block[0] == out) return;
+    scatter(round_block(plan_, block[0], n, buffers_.spare), out, stride, n, width);
+  }
+
+  // Short rows: several of them are gathered into one block.
+  void run_blocks(int64_t begin, int64_t end) {
+    RowCursor cursor(plan_.dims, sides_, begin);
+    bool moves[LoopDims::kMaxSides], linear[LoopDims::kMaxSides];
+    for (int s = 0; s < sides_; ++s) {
+      moves[s] = s == 0 || !plan_.sides[s].constant;
+      linear[s] = moves[s] && plan_.dims.is_linear(s, element_size(plan_.sides[s].memory));
+    }
+    while (begin < end) {
+      const int64_t n = std::min(kBlock, end - begin);
+      char* block[LoopDims::kMaxSides];
+      for (int s = 1; s < sides_; ++s) {
+        const Side& side = plan_.sides[s];
+        const int64_t width = element_size(side.memory);
+        if (!moves[s]) {
+          block[s] = const_cast<char*>(plan_.constants[s]);
+        } else if (linear[s]) {
+          block[s] = const_cast<char*>(load_block(side, side.arg.as<char>() + begin * width, width, n, buffers_.sides[s], buffers_.spare));
+        } else {
+          char* to = side.memory == side.loop ? buffers_.sides[s] : buffers_.spare;
+          RowCursor rows = cursor;
+          for (int64_t done = 0; done < n;) {
+            const int64_t count = std::min(rows.left_in_row(), n - done);
+            gather(side.arg.as<char>() + rows.offset(s), plan_.dims.inner_stride(s), to + done * width, count, width);
+            rows.advance(count);
+            done += count;
+          }
+          block[s] = const_cast<char*>(load_block(side, to, width, n, buffers_.sides[s], nullptr));
+        }
+      }
+      const int64_t width = element_size(plan_.sides[0].memory);
+      char* out = plan_.sides[0].arg.as<char>();
+      if (linear[0]) {
+        compute_block(block, moves, n, out + begin * width, width);
+      } else {
+        block[0] = buffers_.sides[0];
+        plan_.loop(block, moves, n);
+        const char* from = round_block(plan_, block[0], n, buffers_.spare);
+        RowCursor rows = cursor;
+        for (int64_t done = 0; done < n;) {
+          const int64_t count = std::min(rows.left_in_row(), n - done);
+          scatter(from + done * width, out + rows.offset(0), plan_.dims.inner_stride(0), count, width);
+          rows.advance(count);
+          done += count;
+        }
+      }
+      for (int64_t done = 0; done < n;) {
+        const int64_t count = std::min(cursor.left_in_row(), n - done);
+        cursor.advance(count);
+        done += count;
+      }
+      begin += n;
+    }
+  }
+
+  const Plan& plan_;
+  int sides_;
+  bool converts_output_;
+  Buffers buffers_;
+};
+
+bool holds_zero(const char* data, int64_t n, int64_t width) {
+  const auto any_zero = [&]<class T>() {
+    bool found = false;
+    for (int64_t i = 0; i < n; ++i) {
+      T element;
+      std::memcpy(&element, data + i * width, sizeof(T));
+      found |= element == 0;
+    }
+    return found;
+  };
+  switch (width) {
+    case 1: return any_zero.template operator()<uint8_t>();
+    case 2: return any_zero.template operator()<uint16_t>();
+    case 4: return any_zero.template operator()<uint32_t>();
+    default: return any_zero.template operator()<uint64_t>();
+  }
+}
+
+/// Looks at the real elements of the last operand, never at padding.
+void check_divisor(const ir::OpDef& op, const Side& divisor, const char* constant) {
+  bool zero = false;
+  const int64_t width = element_size(divisor.loop);
+  if (divisor.constant) {
+    zero = holds_zero(constant, 1, width);
+  } else {
+    const LoopDims dims = loop_dims(&divisor.arg, 1);
+    alignas(kMaxVectorBytes) char buffer[kBlock * 8], spare[kBlock * 8];
+    RowCursor cursor(dims, 1, 0);
+    for (int64_t done = 0; done < dims.numel && !zero;) {
+      const int64_t n = std::min({cursor.left_in_row(), dims.numel - done, kBlock});
+      const int64_t stride = dims.rank > 0 ? dims.inner_stride(0) : element_size(divisor.memory);
+      zero = holds_zero(load_block(divisor, divisor.arg.as<char>() + cursor.offset(0), stride, n, buffer, spare), n, width);
+      cursor.advance(n);
+      done += n;
+    }
+  }
+  check(!zero, op.name, ": ", ir::kZeroDivisionText);
+}
+
+bool same_layout(const ir::TensorSpec& a, const ir::TensorSpec& b) { return a.sizes == b.sizes && a.strides == b.strides; }
+
+[[gnu::noinline]] void run_parallel(const Plan& plan, int64_t numel) {
+  parallel_for(0, numel, kGrain, [&plan](int64_t begin, int64_t end) { Runner(plan).run(begin, end); });
+}
+
+[[gnu::noinline]] void run_general(Plan& plan, int64_t numel) {
+  TensorArg args[LoopDims::kMaxSides];
+  for (int s = 0; s <= plan.count; ++s) args[s] = plan.sides[s].arg;
+  plan.dims = loop_dims(args, plan.count + 1);
+  for (int s = 1; s <= plan.count; ++s) {
+    Side& side = plan.sides[s];
+    if (side.constant || !plan.dims.is_constant(s)) continue;
+    load_constant(side, side.arg.as<char>(), plan.constants[s]);
+    side.constant = true;
+  }
+  if (numel >= 2 * kGrain && !in_parallel_region())
+    run_parallel(plan, numel);
+  else
+    Runner(plan).run(0, numel);
+}
+
+/// Dense operands in one order: the inner loop over all of it.
+void run_dense(InnerLoop loop, int count, char* const* pointers, const bool* moves, const int64_t* widths, int64_t numel) {
+  if (numel < 2 * kGrain || in_parallel_region()) {
+    loop(pointers, moves, numel);
+    return;
+  }
+  parallel_for(0, numel, kGrain, [&](int64_t begin, int64_t end) {
+    char* part[LoopDims::kMaxSides];
+    for (int s = 0; s <= count; ++s) part[s] = moves[s] ? pointers[s] + begin * widths[s] : pointers[s];
+    loop(part, moves, end - begin);
+  });
+}
+
+}  // namespace
+
+void run_pointwise(const Call& call, const InnerRow& row) {
+  const ir::OpDef& op = call.op;
+  const ir::PointwiseTraits& traits = op.pointwise;
+  const int count = ir::formula_arity(call.operands);
+  internal_check(count <= kMaxOperands && count >= traits.min_arity, op.name, ": called with ", count, " operands");
+
+  const ScalarType default_dtype = get_default_dtype();
+  ir::Promotion promotion;
+  for (int i = traits.first_is_mask ? 1 : 0; i < count; ++i) {
+    if (!(traits.promotes >> i & 1)) continue;
+    const Operand& operand = call.operands[static_cast<size_t>(i)];
+    if (operand.is_tensor())
+      promotion.add_tensor(operand.tensor.spec->dtype, !operand.tensor.spec->sizes.empty());
+    else
+      promotion.add_scalar(operand.scalar.kind(), default_dtype);
+  }
+  const ir::PointwiseTypes types = ir::pointwise_types(op, promotion.result(), ScalarType::Undefined, default_dtype);
+  const InnerLoop loop = (count == traits.arity ? row.full : row.reduced)[static_cast<int>(types.compute)];
+  internal_check(loop != nullptr, op.name, ": no kernel for ", types.compute);
+
+  const TensorArg& out = call.outputs[0];
+  const int64_t numel = out.spec->numel();
+  if (numel == 0) return;
+
+  Plan plan;
+  plan.loop = loop;
+  plan.count = count;
+  plan.rounded = types.result;
+  plan.sides[0] = {out, out.spec->dtype, gives_truth(traits.rule) ? kBool : types.compute, false};
+  bool dense = plan.sides[0].loop == plan.rounded && plan.rounded == out.spec->dtype;
+  char* pointers[LoopDims::kMaxSides] = {out.as<char>()};
+  bool moves[LoopDims::kMaxSides] = {true};
+  int64_t widths[LoopDims::kMaxSides] = {element_size(out.spec->dtype)};
+  for (int i = 0; i < count; ++i) {
+    const Operand& operand = call.operands[static_cast<size_t>(i)];
+    Side& side = plan.sides[i + 1];
+    const bool truth = traits.rule == ir::DTypeRule::Logical || (traits.first_is_mask && i == 0);
+    side.loop = truth ? kBool : types.compute;
+    moves[i + 1] = false;
+    widths[i + 1] = element_size(side.loop);
+    pointers[i + 1] = plan.constants[i + 1];
+    if (operand.is_scalar()) {
+      const uint64_t bits = scalar_bits(operand.scalar, side.loop);
+      splat(plan.constants[i + 1], reinterpret_cast<const char*>(&bits), element_size(side.loop));
+      side.memory = side.loop;
+      side.constant = true;
+      continue;
+    }
+    side.arg = operand.tensor;
+    side.memory = operand.tensor.spec->dtype;
+    if (operand.tensor.spec->sizes.empty()) {
+      load_constant(side, operand.tensor.as<char>(), plan.constants[i + 1]);
+      side.constant = true;
+      continue;
+    }
+    moves[i + 1] = true;
+    pointers[i + 1] = operand.tensor.as<char>();
+    dense &= side.memory == side.loop && same_layout(*operand.tensor.spec, *out.spec);
+  }
+  for (int i = 0; i < count; ++i)
+    if (plan.sides[i + 1].constant) plan.sides[i + 1].arg.spec = nullptr;
+
+  if (ir::pointwise_can_fail(op, types.compute)) check_divisor(op, plan.sides[count], plan.constants[count]);
+  if (dense && (out.spec->is_contiguous() || out.spec->is_non_overlapping_and_dense()))
+    run_dense(loop, count, pointers, moves, widths, numel);
+  else
+    run_general(plan, numel);
+}
+
+}  // namespace tailor::kernels

@@ -1,0 +1,8 @@
+#include "ir/ops/transcendental.h"
+#include "kernels/pointwise/inner_loops.h"
+
+namespace tailor::kernels {
+
+TAILOR_INNER_ROWS(TrigonometricOps)
+
+}  // namespace tailor::kernels
