@@ -1,6 +1,7 @@
 #include "jit/llvm/emit.h"
 
 #include <llvm/IR/Dominators.h>
+#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
 #include "jit/llvm/emit_at.h"
@@ -45,7 +46,8 @@ NestEmitter::NestEmitter(llvm::Module& module, const LoopNest& nest, const Targe
       written_(nest.buffers.size()),
       sizes_(static_cast<size_t>(nest.size_params)),
       scalars_(static_cast<size_t>(nest.scalar_params)) {
-  lanes_ = nest.vector_dim < 0 ? 1 : choose_schedule(nest, target).lanes;
+  schedule_ = choose_schedule(nest, target);
+  lanes_ = schedule_.outer;
   lane_type_ = b_.getInt32Ty();
 }
 
@@ -55,6 +57,7 @@ void NestEmitter::emit() {
   levels_.push_back({-1, nullptr, entry, false});
   declare_buffers();
   outer_loops(0);
+  if (nest_.nontemporal) b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
   b_.CreateRetVoid();
 
   std::vector<llvm::AllocaInst*> promotable;
@@ -78,7 +81,7 @@ void NestEmitter::declare_buffers() {
     }
     // With lanes along an outer dim each lane has a scratch of its own, interleaved.
     const bool per_lane = nest_.vector_dim >= 0 && !nest_.dims[static_cast<size_t>(nest_.vector_dim)].inner;
-    const int64_t bytes = element_size(buffer.dtype) * (per_lane ? lanes_ : 1);
+    const int64_t bytes = element_size(buffer.dtype) * (per_lane ? schedule_.outer : 1);
     if (buffer.elements.is_static() && buffer.elements.value * bytes <= kStackScratchBytes) {
       auto* type = llvm::ArrayType::get(b_.getInt8Ty(), static_cast<uint64_t>(buffer.elements.value * bytes));
       auto* slot = b_.CreateAlloca(type);
@@ -151,8 +154,8 @@ void NestEmitter::loop(int dim, Value* begin, Value* end, Body body) {
     mask_ = remaining_ = nullptr;
   };
   if (exact) return counted_loop(dim, begin, end, lanes_, body);
-  if (target_.masks) return counted_loop(dim, begin, end, lanes_, masked);
-  // Without masked memory instructions: whole vectors, then the rest once.
+  if (target_.masks && lanes_ <= schedule_.native) return counted_loop(dim, begin, end, lanes_, masked);
+  // Without masked memory instructions, or with many lanes, whose masks would cost as much as the work: whole vectors, then the rest once.
   Value* whole = b_.CreateAnd(b_.CreateSub(end, begin), b_.getInt64(~static_cast<uint64_t>(lanes_ - 1)));
   Value* middle = b_.CreateAdd(begin, whole);
   counted_loop(dim, begin, middle, lanes_, body);
@@ -169,11 +172,13 @@ void NestEmitter::set_vector_mask(Value* index, Value* end) {
 }
 
 void NestEmitter::counted_loop(int dim, Value* begin, Value* end, int64_t step, Body body) {
+  Value* any = b_.CreateICmpSLT(begin, end);
+  const auto* known = llvm::dyn_cast<llvm::ConstantInt>(any);
+  if (known != nullptr && known->isZero()) return;
   BasicBlock* before = b_.GetInsertBlock();
   BasicBlock* inside = BasicBlock::Create(context_, "loop", function_);
   BasicBlock* after = BasicBlock::Create(context_, "after", function_);
-  Value* any = b_.CreateICmpSLT(begin, end);
-  if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(any); known != nullptr && known->isOne())
+  if (known != nullptr)
     b_.CreateBr(inside);
   else
     b_.CreateCondBr(any, inside, after);
@@ -194,6 +199,22 @@ void NestEmitter::counted_loop(int dim, Value* begin, Value* end, int64_t step, 
   b_.CreateCondBr(b_.CreateICmpSLT(next, end), inside, after);
   b_.SetInsertPoint(after);
   for (size_t i = first; i < count; ++i) levels_[i].block = after;
+}
+
+void NestEmitter::branch(Value* condition, Body then, Body otherwise) {
+  BasicBlock* before = b_.GetInsertBlock();
+  BasicBlock* join = BasicBlock::Create(context_, "join", function_);
+  BasicBlock* sides[] = {BasicBlock::Create(context_, "then", function_), BasicBlock::Create(context_, "else", function_)};
+  b_.CreateCondBr(condition, sides[0], sides[1]);
+  b_.SetInsertPoint(sides[0]);
+  then();
+  b_.CreateBr(join);
+  b_.SetInsertPoint(sides[1]);
+  otherwise();
+  b_.CreateBr(join);
+  b_.SetInsertPoint(join);
+  for (Level& level : levels_)
+    if (level.block == before) level.block = join;
 }
 
 void NestEmitter::unrolled_loop(int dim, int64_t extent, Body body) {

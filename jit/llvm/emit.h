@@ -16,9 +16,12 @@
 
 namespace tailor::jit {
 
-/// How a nest is laid on vectors.
+/// How many lanes one iteration has. More than a register's worth makes several registers of each value: independent chains for
+/// folds, whole cache lines for columns.
 struct Schedule {
-  unsigned lanes = 1;
+  unsigned native = 1;              // lanes of one register
+  unsigned outer = 1;               // when the vector dim is an outer one
+  std::vector<unsigned> per_stage;  // when it is an inner one
 };
 Schedule choose_schedule(const LoopNest& nest, const Target& target);
 
@@ -54,6 +57,7 @@ class NestEmitter {
   void unrolled_loop(int dim, int64_t extent, Body body);
   void push_level(int dim, llvm::Value* index, bool unrolled);
   void pop_level();
+  void branch(llvm::Value* condition, Body then, Body otherwise);
   void set_vector_mask(llvm::Value* index, llvm::Value* end);
   llvm::Value* size(const Size& size);
   llvm::AllocaInst* stack_slot(llvm::Type* type, unsigned count = 1);
@@ -91,6 +95,7 @@ class NestEmitter {
   // emit_memory.cpp
   Datum emit_load(const Expr& e, unsigned lanes);
   void emit_store(const Store& store);
+  void store_vector(llvm::Value* raw, llvm::Value* pointer, llvm::Align align, llvm::Value* mask, bool bounded);
   llvm::Value* address(const Access& access);
   llvm::Value* bounds_mask(const Access& access, unsigned lanes);
   llvm::Value* lane_offsets(const Size& stride, bool clamp);
@@ -105,7 +110,8 @@ class NestEmitter {
   Converter convert_;
   llvm::Function* function_ = nullptr;
 
-  unsigned lanes_ = 1;
+  Schedule schedule_;
+  unsigned lanes_ = 1;                      // of the current stage
   llvm::IntegerType* lane_type_ = nullptr;  // of lane numbers
   llvm::Value* mask_ = nullptr;             // lanes that exist; null for all
   llvm::Value* remaining_ = nullptr;        // how many they are, in lane_type_, when mask_ is set

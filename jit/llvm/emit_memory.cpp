@@ -141,6 +141,29 @@ Datum NestEmitter::emit_load(const Expr& e, unsigned lanes) {
   return convert_.cast(datum, stored, e.type);
 }
 
+/// Contiguous lanes. Non-temporal stores exist for whole aligned vectors only, which is found out as the code runs.
+void NestEmitter::store_vector(Value* raw, Value* pointer, llvm::Align align, Value* mask, bool bounded) {
+  auto plain = [&] {
+    if (mask == nullptr)
+      b_.CreateAlignedStore(raw, pointer, align);
+    else
+      b_.CreateMaskedStore(raw, pointer, align, mask);
+  };
+  const auto bytes = static_cast<uint64_t>(raw->getType()->getPrimitiveSizeInBits().getFixedValue() / 8);
+  const auto width = std::min<uint64_t>(bytes, static_cast<uint64_t>(target_.vector_bytes));
+  if (!nest_.nontemporal || bounded || bytes < 16) return plain();
+  Value* low = b_.CreateAnd(b_.CreatePtrToInt(pointer, b_.getInt64Ty()), b_.getInt64(width - 1));
+  Value* whole = b_.CreateICmpEQ(low, b_.getInt64(0));
+  if (remaining_ != nullptr) whole = b_.CreateAnd(whole, b_.CreateICmpEQ(remaining_, llvm::ConstantInt::get(lane_type_, lanes_)));
+  branch(
+      whole,
+      [&] {
+        auto* store = b_.CreateAlignedStore(raw, pointer, llvm::Align(width));
+        store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(b_.getInt32(1))));
+      },
+      plain);
+}
+
 void NestEmitter::emit_store(const Store& store) {
   const Access& access = store.access;
   const Buffer& buffer = nest_.buffers[static_cast<size_t>(access.buffer)];
@@ -164,11 +187,9 @@ void NestEmitter::emit_store(const Store& store) {
   if (inside != nullptr) mask = mask == nullptr ? inside : b_.CreateAnd(mask, inside);
   const bool unit = buffer.kind == BufferKind::Scratch || is_one(vector_stride(access.index));
   if (unit) {
-    if (mask == nullptr)
-      b_.CreateAlignedStore(raw, pointer, align);
-    else
-      b_.CreateMaskedStore(raw, pointer, align, mask);
-    return;
+    if (buffer.kind != BufferKind::Output)
+      return mask == nullptr ? void(b_.CreateAlignedStore(raw, pointer, align)) : void(b_.CreateMaskedStore(raw, pointer, align, mask));
+    return store_vector(raw, pointer, align, mask, inside != nullptr);
   }
   llvm::Type* element = memory_llvm_type(context_, buffer.dtype);
   if (mask == nullptr) mask = llvm::Constant::getAllOnesValue(with_lanes(b_.getInt1Ty(), lanes));
