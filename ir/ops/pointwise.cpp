@@ -73,10 +73,11 @@ void check_call(const OpDef& op, const SpecCall& call, const PointwiseTypes& typ
     check(condition == kBool || condition == kUInt8, "where expected condition to be a boolean tensor, but got a tensor with dtype ",
           condition);
   } else if (op.name == Lerp::name) {
-    for (size_t i = 1; i < call.operands.size(); ++i)
-      check(!call.has_tensor(i) || !call.has_tensor(0) || call.tensor(i).dtype == call.tensor(0).dtype, "lerp: expected dtype ",
-            call.tensor(0).dtype, " for `", op.operand_names[i], "` but got dtype ",
-            call.has_tensor(i) ? call.tensor(i).dtype : ScalarType::Undefined);
+    for (size_t i = 1; i < call.operands.size() && call.has_tensor(0); ++i) {
+      if (!call.has_tensor(i)) continue;
+      check(call.tensor(i).dtype == call.tensor(0).dtype, "lerp: expected dtype ", call.tensor(0).dtype, " for `", op.operand_names[i],
+            "` but got dtype ", call.tensor(i).dtype);
+    }
   }
 }
 
