@@ -1,0 +1,213 @@
+#include "jit/run_graph.h"
+
+namespace tailor::jit {
+namespace {
+
+using testing::check_backends;
+
+constexpr double kReduced = 1e-5;
+
+TEST(Lower, PointwiseChain) {
+  check_backends(R"(graph "chain" {
+    %0: f32[37] = placeholder "a"
+    %1: f32[37] = placeholder "b"
+    %2 = add(%0, %1)
+    %3 = mul(%2, 2.0)
+    %4 = exp(%3)
+    return %4, %2
+  })");
+}
+
+TEST(Lower, BroadcastAndViews) {
+  check_backends(R"(graph "views" {
+    %0: f32[5, 7] = placeholder "a"
+    %1: f32[7, 5] = placeholder "b"
+    %2: f32[7] = placeholder "c"
+    %3 = t(%1)
+    %4 = add(%0, %3)
+    %5 = mul(%4, %2)
+    %6 = view(%5, size=[35])
+    %7 = neg(%6)
+    return %7
+  })");
+}
+
+TEST(Lower, CastsAndHalfTypes) {
+  check_backends(R"(graph "casts" {
+    %0: f16[19] = placeholder "a"
+    %1: bf16[19] = placeholder "b"
+    %2: i32[19] = placeholder "c"
+    %3 = add(%0, %0)
+    %4 = mul(%3, 0.3)
+    %5 = to(%4, dtype=f32)
+    %6 = add(%1, 1.5)
+    %7 = add(%5, %6)
+    %8 = to(%7, dtype=i32)
+    %9 = add(%8, %2)
+    %10 = gt(%9, 0)
+    %11 = where(%10, %5, 0.25)
+    return %11, %9, %6
+  })");
+}
+
+TEST(Lower, ScalarsAreParameters) {
+  check_backends(R"(graph "scalars" {
+    %0: f32[33] = placeholder "a"
+    %1 = scalar "s0" 1.25
+    %2 = scalar "s1" 3
+    %3 = mul(%0, %1)
+    %4 = add(%3, %2)
+    return %4
+  })");
+}
+
+TEST(Lower, RowReductions) {
+  check_backends(R"(graph "rows" {
+    %0: f32[9, 130] = placeholder "x"
+    %1 = sum(%0, dim=[1], keepdim=false, dtype=none)
+    %2 = amax(%0, dim=[1], keepdim=false)
+    %3 = argmax(%0, dim=1, keepdim=false)
+    %4 = mul(%1, 0.5)
+    return %4, %2, %3
+  })",
+                 kReduced);
+}
+
+TEST(Lower, ColumnReductions) {
+  check_backends(R"(graph "columns" {
+    %0: f32[19, 130] = placeholder "x"
+    %1 = mul(%0, %0)
+    %2 = sum(%1, dim=[0], keepdim=false, dtype=none)
+    %3: f32[130], %4: i64[130] = max_dim(%0, dim=0, keepdim=false)
+    return %2, %3, %4
+  })",
+                 kReduced);
+}
+
+TEST(Lower, FullReduction) {
+  check_backends(R"(graph "full" {
+    %0: f32[3, 5, 7] = placeholder "x"
+    %1 = abs(%0)
+    %2 = sum(%1, dim=none, keepdim=false, dtype=none)
+    %3 = div(%1, %2)
+    return %2, %3
+  })",
+                 kReduced);
+}
+
+TEST(Lower, Softmax) {
+  check_backends(R"(graph "softmax" {
+    %0: f32[6, 77] = placeholder "x"
+    %1 = softmax(%0, dim=1, dtype=none)
+    %2 = log_softmax(%0, dim=0, dtype=none)
+    return %1, %2
+  })",
+                 kReduced);
+}
+
+TEST(Lower, LayerNormGelu) {
+  check_backends(R"(graph "layer_norm" {
+    %0: f32[6, 77] = placeholder "x"
+    %1: f32[77] = placeholder "w"
+    %2: f32[77] = placeholder "b"
+    %3 = layer_norm(%0, %1, %2, normalized_shape=[77], eps=1e-05)
+    %4 = gelu(%3)
+    return %4
+  })",
+                 1e-4);
+}
+
+TEST(Lower, SmallReductionsAreWrittenOut) {
+  check_backends(R"(graph "nbody" {
+    %0: f32[11, 3] = placeholder "p"
+    %1: f32[11] = placeholder "m"
+    %2 = unsqueeze(%0, dim=0)
+    %3 = unsqueeze(%0, dim=1)
+    %4 = sub(%2, %3)
+    %5 = mul(%4, %4)
+    %6 = sum(%5, dim=[2], keepdim=false, dtype=none)
+    %7 = add(%6, 0.01)
+    %8 = rsqrt(%7)
+    %9 = mul(%1, %8)
+    %10 = div(%9, %7)
+    %11 = unsqueeze(%10, dim=2)
+    %12 = mul(%4, %11)
+    %13 = sum(%12, dim=[1], keepdim=false, dtype=none)
+    return %13
+  })",
+                 1e-3);
+}
+
+TEST(Lower, InPlaceOnInput) {
+  check_backends(R"(graph "inplace" {
+    %0: f32[4, 9] = placeholder "x"
+    %1: f32[9] = placeholder "g"
+    %2 = log(%0)
+    %3: f32[4, 9] = inplace mul(%0, 2.0)
+    %4 = add(%3, %1)
+    %5 = select(%0, dim=0, index=1)
+    %6: f32[9] = inplace add(%5, 1.0)
+    %7 = mul(%0, 1.5)
+    return %2, %4, %7, %5
+  })");
+}
+
+TEST(Lower, ReadBeforeOverlappingWrite) {
+  check_backends(R"(graph "shift" {
+    %0: f32[8] = placeholder "x"
+    %1 = slice(%0, dim=0, start=0, end=7, step=1)
+    %2 = clone(%1, contiguous=false)
+    %3 = slice(%0, dim=0, start=1, end=8, step=1)
+    %4 = copy_(%3, %2)
+    return %0
+  })");
+}
+
+TEST(Lower, OutputsAliasAsInEager) {
+  const ir::Graph graph = ir::parse_graph(R"(graph "alias" {
+    %0: f32[4, 6] = placeholder "x"
+    %1 = add(%0, 1.0)
+    %2 = t(%1)
+    %3 = select(%1, dim=0, index=2)
+    %4 = slice(%0, dim=1, start=2, end=6, step=2)
+    return %2, %3, %4, %0
+  })");
+  check_backends(graph);
+  const auto exe = compile(graph, {});
+  const auto plans = exe->outputs();
+  EXPECT_EQ(plans[0].kind, OutputPlan::Kind::Fresh);
+  EXPECT_EQ(plans[0].spec.strides, (Dims{1, 6}));
+  EXPECT_EQ(plans[1].kind, OutputPlan::Kind::AliasOutput);
+  EXPECT_EQ(plans[1].index, 0);
+  EXPECT_EQ(plans[1].offset, 12);
+  EXPECT_EQ(plans[2].kind, OutputPlan::Kind::AliasInput);
+  EXPECT_EQ(plans[2].offset, 2);
+  EXPECT_EQ(plans[3].kind, OutputPlan::Kind::AliasInput);
+}
+
+TEST(Lower, LibraryCallsBetweenNests) {
+  check_backends(R"(graph "library" {
+    %0: f32[5, 8] = placeholder "x"
+    %1: f32[8, 3] = placeholder "w"
+    %2 = mul(%0, 2.0)
+    %3 = matmul(%2, %1)
+    %4 = relu(%3)
+    %5 = cat(%4, %4, dim=1)
+    %6 = cumsum(%5, dim=1)
+    return %6
+  })",
+                 kReduced);
+}
+
+TEST(Lower, EmptyTensors) {
+  check_backends(R"(graph "empty" {
+    %0: f32[0, 4] = placeholder "x"
+    %1 = add(%0, 1.0)
+    %2 = sum(%1, dim=[0], keepdim=false, dtype=none)
+    %3 = sum(%1, dim=[1], keepdim=false, dtype=none)
+    return %1, %2, %3
+  })");
+}
+
+}  // namespace
+}  // namespace tailor::jit
