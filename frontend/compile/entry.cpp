@@ -72,7 +72,7 @@ void Entry::on_lift(const follow::Step& step, std::string_view what) {
 
 void Entry::on_divergence(const follow::Step* expected, const OpCall* got) {
   record_.divergences.fetch_add(1, std::memory_order_relaxed);
-  if (!log_enabled(LogChannel::Recompiles) || !expected) return;
+  if (!log_enabled(LogChannel::Recompiles)) return;
   std::ostringstream out;
   const auto where = [](const std::source_location& w) { return ir::SourceLocation{w.file_name(), static_cast<int>(w.line())}.str(); };
   out << "the body left the recorded path: expected ";

@@ -41,7 +41,7 @@ bool writes_and_may_fail_later(const ir::Graph& graph, bool writes_outside) {
 }  // namespace
 
 void Invocation::diverge(const OpCall* call) {
-  host_.on_divergence(cursor_->hot.load(std::memory_order_relaxed), call);
+  if (const Step* expected = cursor_->hot.load(std::memory_order_relaxed)) host_.on_divergence(expected, call);
   all_compiled_ = false;
   mode_ = Mode::Recording;
   recorded_ = true;
