@@ -34,6 +34,11 @@ void gather(const Call& call) {
       walk_rows(walk, [&](const std::array<int64_t, 3>& at, int64_t n) {
         std::byte* to = out.data + at[0];
         const std::byte *chosen = index.data + at[1], *from = self.data + at[2];
+        if (to_stride == sizeof(U) && index_stride == sizeof(I) && step == sizeof(U) && from_stride == 0) {
+          for (int64_t i = 0; i < n; ++i)
+            std::memcpy(to + i * int64_t{sizeof(U)}, from + int64_t{reinterpret_cast<const I*>(chosen)[i]} * int64_t{sizeof(U)}, sizeof(U));
+          return;
+        }
         for (int64_t i = 0; i < n; ++i)
           std::memcpy(to + i * to_stride, from + i * from_stride + *reinterpret_cast<const I*>(chosen + i * index_stride) * step,
                       sizeof(U));

@@ -44,6 +44,12 @@ void add_at(const IndexedWalk& plan, const std::byte* values, std::byte* self) {
   walk_rows_in_order(plan.walk, plan.is_index, [&](const Walk<3>& walk, const std::array<int64_t, 3>& at, int64_t n) {
     const int64_t value_stride = walk.inner_stride(0), self_stride = walk.inner_stride(1), offset_stride = walk.inner_stride(2) / 8;
     const int64_t* offset = plan.offsets.data() + at[2] / 8;
+    if (offset_stride == 0 && self_stride == sizeof(T) && value_stride == sizeof(T)) {
+      T* to = reinterpret_cast<T*>(self + at[1] + *offset);
+      const T* from = reinterpret_cast<const T*>(values + at[0]);
+      for (int64_t i = 0; i < n; ++i) to[i] = add_elements<T>(to[i], from[i]);
+      return;
+    }
     for (int64_t i = 0; i < n; ++i) {
       T& to = *reinterpret_cast<T*>(self + at[1] + i * self_stride + offset[i * offset_stride]);
       to = add_elements<T>(to, *reinterpret_cast<const T*>(values + at[0] + i * value_stride));
@@ -135,16 +141,23 @@ void add_scaled_at(const IndexedWalk& plan, const std::byte* source, std::byte* 
   walk_rows_in_order(plan.walk, plan.is_index, [&](const Walk<3>& walk, const std::array<int64_t, 3>& at, int64_t n) {
     const int64_t source_stride = walk.inner_stride(0), self_stride = walk.inner_stride(1), offset_stride = walk.inner_stride(2) / 8;
     const int64_t* offset = plan.offsets.data() + at[2] / 8;
-    for (int64_t i = 0; i < n; ++i) {
-      T& to = *reinterpret_cast<T*>(self + at[1] + i * self_stride + offset[i * offset_stride]);
-      const T value = *reinterpret_cast<const T*>(source + at[0] + i * source_stride);
+    const auto add = [&](T& to, T value) {
       if constexpr (std::is_same_v<T, bool>)
         to = add_elements<T>(to, value && factor);
       else if constexpr (std::is_integral_v<T>)
         to = add_elements<T>(to, static_cast<T>(static_cast<uint64_t>(value) * static_cast<uint64_t>(factor)));
       else
         to = add_elements<T>(to, T(static_cast<C>(value) * factor));
+    };
+    if (offset_stride == 0 && self_stride == sizeof(T) && source_stride == sizeof(T)) {
+      T* to = reinterpret_cast<T*>(self + at[1] + *offset);
+      const T* from = reinterpret_cast<const T*>(source + at[0]);
+      for (int64_t i = 0; i < n; ++i) add(to[i], from[i]);
+      return;
     }
+    for (int64_t i = 0; i < n; ++i)
+      add(*reinterpret_cast<T*>(self + at[1] + i * self_stride + offset[i * offset_stride]),
+          *reinterpret_cast<const T*>(source + at[0] + i * source_stride));
   });
 }
 
