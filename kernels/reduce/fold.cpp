@@ -79,28 +79,6 @@ int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // ---- rows: the elements that fold together are adjacent -----------------------------------------------------------
 
-/// A row is folded in units of a fixed size: stretches of one long run, or groups of short runs.
-struct Units {
-  int64_t run, runs;        // elements of a run; runs of a row
-  int64_t segments, group;  // pieces of a run; runs of a unit (one of the two is 1)
-  int64_t count;
-};
-Units units_of(const Axes& folded) {
-  Units u;
-  u.run = folded.count ? folded.inner().size : 1;
-  u.runs = u.run ? folded.elements() / u.run : 0;
-  u.segments = std::max<int64_t>(ceil_div(u.run, kSegment), 1);
-  u.group = u.segments > 1 ? 1 : std::max<int64_t>(kSegment / std::max<int64_t>(u.run, 1), 1);
-  u.count = u.segments > 1 ? u.runs * u.segments : ceil_div(u.runs, u.group);
-  return u;
-}
-
-Axes without_inner(const Axes& axes) {
-  Axes outer = axes;
-  if (outer.count > 0) --outer.count;
-  return outer;
-}
-
 Acc fold_unit(const Job& job, const Units& u, const Axes& outer, int64_t row, int64_t unit) {
   Acc acc;
   if (u.segments > 1) {
@@ -126,7 +104,7 @@ Acc fold_unit(const Job& job, const Units& u, const Axes& outer, int64_t row, in
 
 void fold_rows(const Job& job) {
   const Axes &kept = job.layout.kept, &folded = job.layout.folded;
-  const Units u = units_of(folded);
+  const Units u(folded, kSegment);
   const Axes outer = without_inner(folded);
   const int64_t results = kept.elements();
   if (u.count == 1 && u.runs == 1) {

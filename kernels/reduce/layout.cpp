@@ -76,4 +76,18 @@ void Walker::next() {
   }
 }
 
+Units::Units(const Axes& folded, int64_t segment) {
+  run = folded.count ? folded.inner().size : 1;
+  runs = run ? folded.elements() / run : 0;
+  segments = std::max<int64_t>((run + segment - 1) / segment, 1);
+  group = segments > 1 ? 1 : std::max<int64_t>(segment / std::max<int64_t>(run, 1), 1);
+  count = segments > 1 ? runs * segments : (runs + group - 1) / group;
+}
+
+Axes without_inner(const Axes& axes) {
+  Axes outer = axes;
+  if (outer.count > 0) --outer.count;
+  return outer;
+}
+
 }  // namespace tailor::kernels::reduce

@@ -43,4 +43,15 @@ class Walker {
   int64_t in_ = 0, out_ = 0;
 };
 
+/// How the elements that fold into one result are split: stretches of one long run, or groups of short runs, of about `segment`
+/// elements each. Depends on the shape only.
+struct Units {
+  int64_t run, runs;        // elements of a run; runs of a result
+  int64_t segments, group;  // pieces of a run; runs of a unit (one of the two is 1)
+  int64_t count;            // units of a result
+  Units(const Axes& folded, int64_t segment);
+};
+
+Axes without_inner(const Axes& axes);
+
 }  // namespace tailor::kernels::reduce

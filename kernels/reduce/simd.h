@@ -69,7 +69,7 @@ template <class V, class P>
 }
 template <class V, class P>
 [[gnu::always_inline]] inline void store_raw(P* p, V v) {
-  __builtin_memcpy(p, &v, sizeof v);
+  __builtin_memcpy(static_cast<void*>(p), &v, sizeof v);
 }
 
 /// {0, 1, 2, ...}
@@ -133,6 +133,59 @@ template <int Bytes, class C, class T>
   alignas(Bytes) unsigned char buffer[VecOf<C, Bytes>::lanes * sizeof(T)] = {};
   __builtin_memcpy(buffer, p, static_cast<size_t>(count) * sizeof(T));
   return load_as<Bytes, C>(reinterpret_cast<const T*>(buffer));
+}
+
+/// float to binary16 bits, to nearest even, in the low half of each lane.
+template <int Bytes>
+[[gnu::always_inline]] inline Vec<uint32_t, Bytes> half_bits(Vec<float, Bytes> v) {
+  using U = Vec<uint32_t, Bytes>;
+  const U x = bit_cast_to<U>(v), sign = (x >> 16) & 0x8000u, magnitude = x & 0x7fffffffu;
+  const U normal = (magnitude + 0xfffu + ((magnitude >> 13) & 1u) - 0x38000000u) >> 13;
+  // Adding 0.5 lets the float unit round at the place where a denormal half ends.
+  const U denormal = bit_cast_to<U>(bit_cast_to<Vec<float, Bytes>>(magnitude) + 0.5f) - 0x3f000000u;
+  U bits = magnitude < 0x38800000u ? denormal : normal;
+  bits = magnitude >= 0x47800000u ? splat<U>(0x7c00u) : bits;
+  bits = magnitude > 0x7f800000u ? splat<U>(0x7e00u) : bits;
+  return bits | sign;
+}
+
+template <int Bytes>
+[[gnu::always_inline]] inline void store_half(Half* p, Vec<float, Bytes> v) {
+#if defined(__AVX512F__)
+  if constexpr (Bytes == 64) return store_raw(p, _mm512_maskz_cvtps_ph(0xffff, (__m512)v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+#endif
+#if defined(__F16C__)
+  if constexpr (Bytes == 32) return store_raw(p, _mm256_cvtps_ph((__m256)v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+#endif
+  store_raw(p, __builtin_convertvector(half_bits<Bytes>(v), Vec<uint16_t, Bytes / 2>));
+}
+
+template <int Bytes>
+[[gnu::always_inline]] inline void store_bfloat16(BFloat16* p, Vec<float, Bytes> v) {
+  using U = Vec<uint32_t, Bytes>;
+  const U x = bit_cast_to<U>(v);
+  const U rounded = (x + 0x7fffu + ((x >> 16) & 1u)) >> 16, nan = (x >> 16) | 0x40u;
+  const U bits = (x & 0x7fffffffu) > 0x7f800000u ? nan : rounded;
+  store_raw(p, __builtin_convertvector(bits, Vec<uint16_t, Bytes / 2>));
+}
+
+/// Stores a full vector as elements of type T: float or double as they are, the half types rounded.
+template <int Bytes, class T, class C>
+[[gnu::always_inline]] inline void store_as(T* p, Vec<C, Bytes> v) {
+  if constexpr (__is_same(C, T))
+    store_raw(p, v);
+  else if constexpr (__is_same(T, Half))
+    store_half<Bytes>(p, v);
+  else
+    store_bfloat16<Bytes>(p, v);
+}
+
+/// Stores the first `count` lanes only.
+template <int Bytes, class T, class C>
+[[gnu::always_inline]] inline void store_part(T* p, Vec<C, Bytes> v, int64_t count) {
+  alignas(Bytes) unsigned char buffer[VecOf<C, Bytes>::lanes * sizeof(T)];
+  store_as<Bytes, T, C>(reinterpret_cast<T*>(buffer), v);
+  __builtin_memcpy(static_cast<void*>(p), buffer, static_cast<size_t>(count) * sizeof(T));
 }
 
 }  // namespace tailor::kernels::simd
