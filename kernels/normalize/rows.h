@@ -190,19 +190,39 @@ struct Rows {
                n, [&](int64_t i, auto tag) __attribute__((always_inline)) { return load(x + i, tag); }) /
            static_cast<double>(n);
   }
-  static double squares_of(const T* x, int64_t n, C about) {
-    const V m = simd::splat<V>(about);
+  static double squares_of(const T* x, int64_t n) {
     return sum(
         n, [&](int64_t i, auto tag) __attribute__((always_inline)) {
-          const V d = load(x + i, tag) - m;
-          return d * d;
+          const V v = load(x + i, tag);
+          return v * v;
         });
   }
 
+  /// Mean and sum of squared deviations from it. The first mean is rounded, and summed in float: the sum of the deviations from it
+  /// says by how much it is off, and that puts both results right.
+  static void exact_moments(const T* x, int64_t n, double* mean, double* m2) {
+    const C about = static_cast<C>(mean_of(x, n));
+    const V m = simd::splat<V>(about);
+    V first{};
+    const double squares = sum(
+        n, [&](int64_t i, auto tag) __attribute__((always_inline)) {
+          const V d = keep(load(x + i, tag) - m, V{}, tag);
+          first += d;
+          return d * d;
+        });
+    const double rest = across_sum(first), count = static_cast<double>(n), m2_exact = squares - rest * rest / count;
+    *mean = static_cast<double>(about) + rest / count;
+    *m2 = m2_exact < 0 ? 0 : m2_exact;
+  }
+
   static void norm_row(const T* x, T* y, int64_t n, const C* weight, const C* bias, double eps, bool rms) {
-    const C mean = rms ? C{0} : static_cast<C>(mean_of(x, n));
-    const double variance = squares_of(x, n, mean) / static_cast<double>(n);
-    const V m = simd::splat<V>(mean), scale = simd::splat<V>(C{1} / sqrt(static_cast<C>(variance + eps)));
+    double mean = 0, squares;
+    if (rms)
+      squares = squares_of(x, n);
+    else
+      exact_moments(x, n, &mean, &squares);
+    const double variance = squares / static_cast<double>(n);
+    const V m = simd::splat<V>(static_cast<C>(mean)), scale = simd::splat<V>(C{1} / sqrt(static_cast<C>(variance + eps)));
     const auto out = [&](auto has_weight, auto has_bias) __attribute__((always_inline)) {
       each(
           n, [&](int64_t i, auto tag) __attribute__((always_inline)) {
@@ -225,15 +245,7 @@ struct Rows {
 
   // ---- moments and affine maps -------------------------------------------------------------------------------------
 
-  /// Deviations are taken from the rounded mean; what that leaves is put right in double.
-  static void moments(const void* data, int64_t n, double* mean, double* m2) {
-    const T* const x = static_cast<const T*>(data);
-    const double exact = mean_of(x, n);
-    const C rounded = static_cast<C>(exact);
-    *mean = exact;
-    const double off = exact - static_cast<double>(rounded), squares = squares_of(x, n, rounded) - static_cast<double>(n) * off * off;
-    *m2 = squares < 0 ? 0 : squares;
-  }
+  static void moments(const void* x, int64_t n, double* mean, double* m2) { exact_moments(static_cast<const T*>(x), n, mean, m2); }
 
   static void moments_columns(const void* data, int64_t rows, int64_t row_stride, int64_t columns, double* mean, double* m2) {
     const T* const x = static_cast<const T*>(data);
