@@ -10,19 +10,6 @@ namespace {
 
 constexpr int kMaxOperands = LoopDims::kMaxSides - 1;
 
-bool gives_truth(ir::DTypeRule rule) {
-  switch (rule) {
-    case ir::DTypeRule::Compare:
-    case ir::DTypeRule::FloatCompare:
-    case ir::DTypeRule::Logical: return true;
-    case ir::DTypeRule::Promote:
-    case ir::DTypeRule::Float:
-    case ir::DTypeRule::Integral:
-    case ir::DTypeRule::Cast: return false;
-  }
-  return false;
-}
-
 /// One array of the loop: side 0 is the output.
 struct Side {
   TensorArg arg;                                                            // spec is null for a scalar
@@ -261,8 +248,6 @@ void check_divisor(const ir::OpDef& op, const Side& divisor, const char* constan
   check(!zero, op.name, ": ", ir::kZeroDivisionText);
 }
 
-bool same_layout(const ir::TensorSpec& a, const ir::TensorSpec& b) { return a.sizes == b.sizes && a.strides == b.strides; }
-
 [[gnu::noinline]] void run_parallel(const Plan& plan, int64_t numel) {
   parallel_for(0, numel, kGrain, [&plan](int64_t begin, int64_t end) { Runner(plan).run(begin, end); });
 }
@@ -296,9 +281,78 @@ void run_dense(InnerLoop loop, int count, char* const* pointers, const bool* mov
   });
 }
 
-}  // namespace
+bool same_layout(const ir::TensorSpec& a, const ir::TensorSpec& b) {
+  const size_t rank = a.sizes.size();
+  if (b.sizes.size() != rank) return false;
+  for (size_t d = 0; d < rank; ++d)
+    if (a.sizes[d] != b.sizes[d] || (a.strides[d] != b.strides[d] && a.sizes[d] != 1)) return false;
+  return true;
+}
 
-void run_pointwise(const Call& call, const InnerRow& row) {
+/// The common case, where the work around the loop must cost nothing: tensors of one dtype, dense and laid out alike, and scalars that
+/// promote nothing. Returns false, with nothing done, for every other call.
+bool run_alike(const Call& call, const InnerRow& row) {
+  const ir::PointwiseTraits& traits = call.op.pointwise;
+  const ir::TensorSpec& out = *call.outputs[0].spec;
+  int64_t numel = 1;
+  for (size_t d = out.sizes.size(); d-- > 0;) {
+    if (out.strides[d] != numel && out.sizes[d] != 1) return false;
+    numel *= out.sizes[d];
+  }
+  char* pointers[LoopDims::kMaxSides];
+  bool moves[LoopDims::kMaxSides];
+  ScalarType type = ScalarType::Undefined;
+  int count = 0;
+  bool scalars = false;
+  for (const Operand& operand : call.operands) {
+    if (operand.is_none()) break;
+    ++count;
+    moves[count] = operand.is_tensor();
+    if (operand.is_scalar()) {
+      scalars = true;
+      continue;
+    }
+    const ScalarType dtype = operand.tensor.spec->dtype;
+    if (traits.first_is_mask && count == 1) {
+      if (dtype != kBool) return false;
+    } else if (type == ScalarType::Undefined) {
+      type = dtype;
+    } else if (type != dtype) {
+      return false;
+    }
+    if (!same_layout(*operand.tensor.spec, out)) return false;
+    pointers[count] = operand.tensor.as<char>();
+  }
+  if (type == ScalarType::Undefined || is_half_type(type) || numel == 0 || out.dtype != (row.truth ? kBool : type)) return false;
+  const InnerLoop loop = (count == traits.arity ? row.full : row.reduced)[static_cast<int>(type)];
+  if (loop == nullptr || ir::pointwise_can_fail(call.op, type)) return false;
+
+  alignas(kMaxVectorBytes) char constants[LoopDims::kMaxSides][kMaxVectorBytes];
+  for (int i = 0; scalars && i < count; ++i) {
+    if (moves[i + 1]) continue;
+    const Scalar& scalar = call.operands[static_cast<size_t>(i)].scalar;
+    const bool truth = traits.first_is_mask && i == 0;
+    if (!truth && (traits.promotes >> i & 1)) {
+      if (scalar.is_floating_point() ? !is_floating_point(type) : scalar.is_integral() && type == kBool) return false;
+    }
+    const ScalarType as = truth ? kBool : type;
+    const uint64_t bits = scalar_bits(scalar, as);
+    splat(constants[i], reinterpret_cast<const char*>(&bits), element_size(as));
+    pointers[i + 1] = constants[i];
+  }
+  pointers[0] = call.outputs[0].as<char>();
+  moves[0] = true;
+  if (numel < 2 * kGrain) {
+    loop(pointers, moves, numel);
+    return true;
+  }
+  int64_t widths[LoopDims::kMaxSides];
+  for (int s = 0; s <= count; ++s) widths[s] = element_size(s == 0 ? out.dtype : traits.first_is_mask && s == 1 ? kBool : type);
+  run_dense(loop, count, pointers, moves, widths, numel);
+  return true;
+}
+
+[[gnu::noinline]] void run_any(const Call& call, const InnerRow& row) {
   const ir::OpDef& op = call.op;
   const ir::PointwiseTraits& traits = op.pointwise;
   const int count = ir::formula_arity(call.operands);
@@ -326,7 +380,7 @@ void run_pointwise(const Call& call, const InnerRow& row) {
   plan.loop = loop;
   plan.count = count;
   plan.rounded = types.result;
-  plan.sides[0] = {out, out.spec->dtype, gives_truth(traits.rule) ? kBool : types.compute, false};
+  plan.sides[0] = {out, out.spec->dtype, row.truth ? kBool : types.compute, false};
   bool dense = plan.sides[0].loop == plan.rounded && plan.rounded == out.spec->dtype;
   char* pointers[LoopDims::kMaxSides] = {out.as<char>()};
   bool moves[LoopDims::kMaxSides] = {true};
@@ -365,6 +419,12 @@ void run_pointwise(const Call& call, const InnerRow& row) {
     run_dense(loop, count, pointers, moves, widths, numel);
   else
     run_general(plan, numel);
+}
+
+}  // namespace
+
+void run_pointwise(const Call& call, const InnerRow& row) {
+  if (!run_alike(call, row)) run_any(call, row);
 }
 
 }  // namespace tailor::kernels

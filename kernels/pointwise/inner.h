@@ -17,6 +17,7 @@ using InnerLoop = void (*)(char* const* pointers, const bool* moves, int64_t n);
 
 /// The loops of one op by compute type (null where the op is not defined): with all operands, and without the optional ones.
 struct InnerRow {
+  bool truth;  // the loops give bool
   InnerLoop full[kScalarTypeCount];
   InnerLoop reduced[kScalarTypeCount];
 };

@@ -85,6 +85,7 @@ struct InnerRows<ir::OpList<Ops...>> {
   template <class Op>
   static constexpr InnerRow row() {
     InnerRow row{};
+    row.truth = ir::gives_mask<Op>();
     fill_row<Op, float>(row);
     fill_row<Op, double>(row);
     fill_row<Op, int8_t>(row);
