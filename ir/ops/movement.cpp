@@ -1,6 +1,7 @@
 #include "ir/ops/movement.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "ir/builder.h"
 #include "ir/ops/view.h"
@@ -308,6 +309,30 @@ Specs infer_triangle(const OpDef& op, const SpecCall& call) {
   return contiguous_like(x, x.sizes);
 }
 
+Specs infer_diag(const OpDef&, const SpecCall& call) {
+  const TensorSpec& x = call.tensor(0);
+  const int64_t diagonal = call.attrs[0].as_int();
+  check(x.rank() == 1 || x.rank() == 2, "diag(): Supports 1D or 2D tensors. Got ", x.rank(), "D");
+  if (x.rank() == 2) {
+    const AttrRef dims[] = {diagonal, 0, 1};
+    return contiguous_like(x, find_op("diagonal")->view(x, {dims, 3}).sizes);
+  }
+  const int64_t size = x.sizes[0] + std::abs(diagonal);
+  return contiguous_like(x, {size, size});
+}
+
+std::vector<int> decompose_diag(Builder& b, Operands operands, Attrs attrs) {
+  const TensorSpec x = b.spec(operands[0].tensor);
+  const int64_t diagonal = attrs[0].as_int(), n = x.sizes[0], above = std::max<int64_t>(diagonal, 0),
+                below = std::max<int64_t>(-diagonal, 0);
+  if (x.rank() == 2) return {b.call("clone", {b.call("diagonal", {operands[0]}, {diagonal, 0, 1})}, {true})};
+  const int on_diagonal = b.call("eye", {}, {n, n, kBool});
+  const int rows = b.call("expand", {operands[0]}, {Dims{n, n}});
+  const int square = b.call("where", {on_diagonal, rows, Scalar(false)});  // a bool promotes to any dtype
+  if (diagonal == 0) return {square};
+  return {b.call("pad", {square, Scalar(0)}, {Dims{above, below, below, above}, static_cast<int64_t>(PadMode::Constant)})};
+}
+
 using Names = std::vector<std::string_view>;
 
 void add(std::string_view name, OpKind kind, Names operands, Names attrs, decltype(OpDef::infer) infer,
@@ -339,6 +364,7 @@ void add(std::string_view name, OpKind kind, Names operands, Names attrs, declty
   add("pad", OpKind::Movement, {"self", "value"}, {"pad", "mode"}, infer_pad);
   add("pixel_shuffle", OpKind::Composite, {"self"}, {"upscale_factor"}, infer_pixel_shuffle, decompose_pixel_shuffle);
   add("pixel_unshuffle", OpKind::Composite, {"self"}, {"downscale_factor"}, infer_pixel_unshuffle, decompose_pixel_unshuffle);
+  add("diag", OpKind::Composite, {"self"}, {"diagonal"}, infer_diag, decompose_diag);
   add("tril", OpKind::Movement, {"self"}, {"diagonal"}, infer_triangle);
   add("triu", OpKind::Movement, {"self"}, {"diagonal"}, infer_triangle);
   return true;

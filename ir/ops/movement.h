@@ -16,6 +16,7 @@
 //   pad                self, value;          pad, mode             pad as torch: last dimension first; mode a PadMode; value none: 0
 //   pixel_shuffle      self;                 upscale_factor        composite
 //   pixel_unshuffle    self;                 downscale_factor      composite
+//   diag               self;                 diagonal              composite; a vector to a matrix, a matrix to its diagonal
 //   tril, triu         self;                 diagonal
 //
 // Results are contiguous, but for clone (see above) and cat of channels-last tensors.

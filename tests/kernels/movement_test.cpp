@@ -118,6 +118,23 @@ TEST(Movement, InPlaceTriangle) {
   EXPECT_TRUE(same_bits(inplace_result({"triu", {x}, {1}}), want));
 }
 
+TEST(Movement, Diag) {
+  for_all_dtypes([](ScalarType type) {
+    Strided v = dense(ints(type, {2}, {1, 1}));
+    EXPECT_EQ(list(reference_result({"diag", {v}, {0}})), (std::vector<double>{1, 0, 0, 1}));
+    EXPECT_EQ(list(reference_result({"diag", {v}, {1}})), (std::vector<double>{0, 1, 0, 0, 0, 1, 0, 0, 0}));
+    EXPECT_EQ(list(reference_result({"diag", {v}, {-1}})), (std::vector<double>{0, 0, 0, 1, 0, 0, 0, 1, 0}));
+    EXPECT_EQ(infer({"diag", {v}, {-1}})[0], ir::TensorSpec(type, {3, 3}));
+  });
+  Strided m = dense(floats({2, 3}, {1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(list(reference_result({"diag", {m}, {1}})), (std::vector<double>{2, 6}));
+  EXPECT_EQ(error_of([] {
+              Strided cube = dense(floats({1, 1, 1}, {1}));
+              infer({"diag", {cube}, {0}});
+            }),
+            "diag(): Supports 1D or 2D tensors. Got 3D");
+}
+
 TEST(Movement, WithoutDimensions) {
   Strided x = dense(floats({}, {3}));
   expect_as_reference({"clone", {x}, {false}});
