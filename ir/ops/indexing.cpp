@@ -150,8 +150,8 @@ int64_t index_rank(const TensorSpec& t) { return std::max<int64_t>(t.rank(), 1);
 Specs infer_gather(const OpDef&, const SpecCall& call) {
   const TensorSpec &self = call.tensor(0), &index = call.tensor(1);
   const auto dim = static_cast<size_t>(wrap_dim(call.attrs[0].as_int(), self.rank()));
-  check(is_index_dtype(index.dtype), "gather(): Expected dtype int32/int64 for index");
   if (index.numel() != 0) {
+    check(is_index_dtype(index.dtype), "gather(): Expected dtype int32/int64 for index");
     check(index_rank(self) == index_rank(index), "Index tensor must have the same number of dimensions as input tensor");
     if (self.rank() > 0) check_index_within("no larger", index, self, "self", dim, false);
   }
@@ -161,13 +161,13 @@ Specs infer_gather(const OpDef&, const SpecCall& call) {
 Specs infer_scatter(const OpDef& op, const SpecCall& call) {
   const TensorSpec &self = call.tensor(0), &index = call.tensor(1);
   const auto dim = static_cast<size_t>(wrap_dim(call.attrs[0].as_int(), self.rank()));
-  check(is_index_dtype(index.dtype), op.name, "(): Expected dtype int32/int64 for index");
   if (call.has_tensor(2)) check(call.tensor(2).dtype == self.dtype, op.name, "(): Expected self.dtype to be equal to src.dtype");
   if (op.name == "scatter_reduce") {
     const auto reduce = static_cast<ScatterReduce>(call.attrs[1].as_int());
     check(reduce >= ScatterReduce::Sum && reduce <= ScatterReduce::Amin, "reduce argument must be either sum, prod, mean, amax or amin");
   }
   if (index.numel() != 0) {
+    check(is_index_dtype(index.dtype), op.name, "(): Expected dtype int32/int64 for index");
     check(index_rank(self) == index_rank(index), "Index tensor must have the same number of dimensions as self tensor");
     if (self.rank() > 0) check_index_within("no larger", index, self, "self", dim, false);
     if (call.has_tensor(2)) {

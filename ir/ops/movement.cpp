@@ -8,13 +8,17 @@
 
 namespace tailor::ir {
 
-int64_t padded_source(PadMode mode, int64_t at, int64_t before, int64_t size) {
+int64_t padded_source(PadMode mode, int64_t at, int64_t before, int64_t after, int64_t size) {
   const int64_t i = at - before;
   switch (mode) {
     case PadMode::Constant: break;
     case PadMode::Reflect: return i < 0 ? -i : i >= size ? 2 * (size - 1) - i : i;
     case PadMode::Replicate: return std::clamp<int64_t>(i, 0, size - 1);
-    case PadMode::Circular: return i < 0 ? i + size : i >= size ? i - size : i;
+    case PadMode::Circular: {
+      const int64_t cut = std::max<int64_t>(-before, 0), left = size - cut - std::max<int64_t>(-after, 0);
+      const int64_t in_rest = (i - cut) % left;
+      return cut + (in_rest < 0 ? in_rest + left : in_rest);
+    }
   }
   return i;
 }
@@ -233,7 +237,7 @@ Specs infer_pad(const OpDef&, const SpecCall& call) {
         break;
       case PadMode::Circular:
         check(before <= size && after <= size, "Padding value causes wrapping around more than once.");
-        check(std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0) + size >= 0,
+        check(sizes[d] == 0 || std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0) + size > 0,
               "Negative padding value is resulting in an empty dimension");
         break;
     }

@@ -27,9 +27,9 @@ namespace tailor::ir {
 
 enum class PadMode : int64_t { Constant, Reflect, Replicate, Circular };
 
-/// Which element of a dimension of `size` elements padded by `before` an element `at` of the result is; `before` may be negative.
-/// Not for PadMode::Constant.
-int64_t padded_source(PadMode mode, int64_t at, int64_t before, int64_t size);
+/// Which element of a dimension of `size` elements padded by `before` and `after` (which may be negative: cut off) an element `at`
+/// of the result is. Circular repeats what is left after cutting, as torch does. Not for PadMode::Constant.
+int64_t padded_source(PadMode mode, int64_t at, int64_t before, int64_t after, int64_t size);
 
 /// The memory format that `clone` gives: the same order of dimensions where `x` is dense, else its order without gaps.
 Dims preserved_strides(const TensorSpec& x);

@@ -146,7 +146,7 @@ Results reference_pad(const ReferenceCall& call) {
     bool inside = true;
     for (size_t p = 0; p < pad.size() / 2; ++p) {
       const size_t d = at.size() - 1 - p;
-      at[d] = padded_source(mode, at[d], pad[2 * p], self.spec.sizes[d]);
+      at[d] = padded_source(mode, at[d], pad[2 * p], pad[2 * p + 1], self.spec.sizes[d]);
       inside &= at[d] >= 0 && at[d] < self.spec.sizes[d];
     }
     if (inside)

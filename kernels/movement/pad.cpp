@@ -32,10 +32,10 @@ struct Run {
   int64_t start, source, length, step;
 };
 
-std::vector<Run> runs_of(PadMode mode, int64_t out_size, int64_t before, int64_t size) {
+std::vector<Run> runs_of(PadMode mode, int64_t out_size, int64_t before, int64_t after, int64_t size) {
   std::vector<Run> runs;
   for (int64_t i = 0; i < out_size; ++i) {
-    const int64_t source = ir::padded_source(mode, i, before, size);
+    const int64_t source = ir::padded_source(mode, i, before, after, size);
     if (!runs.empty()) {
       Run& run = runs.back();
       const int64_t step = source - (run.source + (run.length - 1) * run.step);
@@ -53,7 +53,8 @@ std::vector<Run> runs_of(PadMode mode, int64_t out_size, int64_t before, int64_t
 void pad_mapped(const Piece& out, const Piece& self, IntArrayRef pad, PadMode mode) {
   const size_t rank = out.spec.sizes.size();
   const auto before = [&](size_t d) { return rank - 1 - d < pad.size() / 2 ? pad[2 * (rank - 1 - d)] : 0; };
-  const std::vector<Run> runs = runs_of(mode, out.spec.sizes[rank - 1], before(rank - 1), self.spec.sizes[rank - 1]);
+  const auto after = [&](size_t d) { return rank - 1 - d < pad.size() / 2 ? pad[2 * (rank - 1 - d) + 1] : 0; };
+  const std::vector<Run> runs = runs_of(mode, out.spec.sizes[rank - 1], before(rank - 1), after(rank - 1), self.spec.sizes[rank - 1]);
   const int64_t size = element_size(out.spec.dtype);
   const int64_t to_stride = out.stride_bytes(rank - 1), from_stride = self.stride_bytes(rank - 1);
   int64_t rows = 1;
@@ -67,7 +68,7 @@ void pad_mapped(const Piece& out, const Piece& self, IntArrayRef pad, PadMode mo
         const int64_t at = rest % out.spec.sizes[d];
         rest /= out.spec.sizes[d];
         to += at * out.stride_bytes(d);
-        from += ir::padded_source(mode, at, before(d), self.spec.sizes[d]) * self.stride_bytes(d);
+        from += ir::padded_source(mode, at, before(d), after(d), self.spec.sizes[d]) * self.stride_bytes(d);
       }
       for (const Run& run : runs)
         move_row<U>(to + run.start * to_stride, to_stride, from + run.source * from_stride, run.step * from_stride, run.length);
