@@ -23,6 +23,8 @@ namespace {
 
 constexpr int64_t kPanelBytes = int64_t{192} << 10;  // packed B that is passed over by all rows of a chunk: stays in the second-level cache
 constexpr int64_t kChunkBytes = int64_t{256} << 10;  // packed A of one chunk of rows
+constexpr int64_t kInPlaceTiles = 6;                 // rows of tiles below which reading B in place beats packing it
+constexpr int64_t kDotRows = 12;                     // rows of A up to which dot products along k beat tiles
 constexpr int64_t kParallelWork = int64_t{1} << 16;  // multiply-adds that pay for waking a thread
 
 // One product of a batch, with its roles settled: rows of `a` are broadcast, rows of `b` are vectors.
@@ -142,13 +144,20 @@ bool few_rows(const KernelSet<T>& set, const Problem& p, const std::byte* a, con
   if (p.dtype != scalar_type_of<T> || p.packed != nullptr || p.alpha != 1 || p.beta != 0) return false;
   const T *x = reinterpret_cast<const T*>(a), *w = reinterpret_cast<const T*>(b);
   T* y = reinterpret_cast<T*>(c);
+  const int64_t size = static_cast<int64_t>(sizeof(T));
   const int64_t grain = std::max<int64_t>(64, kParallelWork / std::max<int64_t>(p.k * p.m, 1) / 64 * 64);
   const auto finish = [&](int64_t j, int64_t columns) {
     if (p.epilogue.fn != nullptr) p.epilogue.fn(p.epilogue.context, {y + j * p.c.column, batch, 0, p.m, j, columns, p.c.row, p.c.column});
   };
-  if (p.m <= 4 && p.b.row == 1 && p.a.column == 1) {
+  if (p.m <= kDotRows && p.b.row == 1 && p.a.column == 1) {
     parallel_for(0, p.n, grain, [&](int64_t begin, int64_t end) {
-      set.dot(p.m, end - begin, p.k, x, p.a.row, w + begin * p.b.column, p.b.column, y + begin * p.c.column, p.c.row, p.c.column);
+      // Groups of four rows of A share each stretch of B while it is in the first-level cache.
+      const int64_t stretch =
+          p.m <= 4 ? end - begin : std::max<int64_t>(8, (int64_t{16} << 10) / (std::max<int64_t>(p.k, 1) * size) / 8 * 8);
+      for (int64_t j = begin; j < end; j += stretch)
+        for (int64_t i = 0; i < p.m; i += 4)
+          set.dot(std::min<int64_t>(4, p.m - i), std::min(stretch, end - j), p.k, x + i * p.a.row, p.a.row, w + j * p.b.column, p.b.column,
+                  y + i * p.c.row + j * p.c.column, p.c.row, p.c.column);
       finish(begin, end - begin);
     });
     return true;
@@ -186,8 +195,8 @@ void one(const KernelSet<T>& set, const Problem& p, int64_t batch) {
   const int64_t size = element_size(p.dtype);
   const auto at = [&](const Matrix& m) { return static_cast<std::byte*>(m.data) + batch * m.batch * size; };
   std::byte *a = at(p.a), *b = at(p.b), *c = at(p.c);
-  if (p.m <= 4 && few_rows(set, p, a, b, c, batch)) return;
-  if (p.n <= 4 && p.packed == nullptr) {
+  if (p.m <= kDotRows && few_rows(set, p, a, b, c, batch)) return;
+  if (p.n <= kDotRows && p.packed == nullptr) {
     Problem t = transposed(p);
     Flipped flipped{p.epilogue};
     if (p.epilogue.fn != nullptr) t.epilogue = {Flipped::call, &flipped};
@@ -210,7 +219,7 @@ void one(const KernelSet<T>& set, const Problem& p, int64_t batch) {
     product.panels = panels_of<T>(*p.packed);
     return product.all();
   }
-  if (p.dtype == scalar_type_of<T> && p.b.column == 1 && p.m <= 2 * set.rows) return product.all();
+  if (p.dtype == scalar_type_of<T> && p.b.column == 1 && p.m <= kInPlaceTiles * set.rows) return product.all();
   const Scratch<T> panels = pack_panels(set, p.dtype, p.k, p.n, b, p.b.row, p.b.column);
   product.panels = panels.data();
   product.all();

@@ -196,6 +196,11 @@ void pack(typename I::T* dst, const void* source, int64_t width, int64_t line_st
   if (line_stride == 1) {
     for (int64_t p = 0; p < k; ++p, src += k_stride, dst += panel) {
       if constexpr (std::is_same_v<S, T>) {
+        // Each line lies on another page: the hardware does not foresee it.
+        if (p + 8 < k) {
+          __builtin_prefetch(src + 8 * k_stride);
+          __builtin_prefetch(src + 8 * k_stride + width - 1);
+        }
         int64_t i = 0;
         for (; i + I::lanes <= width; i += I::lanes) I::store(dst + i, I::load(src + i));
         for (; i < width; ++i) dst[i] = src[i];
@@ -213,6 +218,7 @@ void pack(typename I::T* dst, const void* source, int64_t width, int64_t line_st
         int64_t i = 0;
         for (; i < width; i += I::lanes) {
           const int64_t lines = std::min<int64_t>(I::lanes, width - i);
+          for (int64_t q = 0; q < lines; ++q) __builtin_prefetch(src + (i + q) * line_stride + p + 4 * I::lanes);
           I::transpose(src + i * line_stride + p, line_stride, lines, dst + p * panel + i, panel, std::min<int64_t>(I::lanes, panel - i));
         }
         for (; i < panel; ++i)
