@@ -34,6 +34,8 @@ void register_kernel(std::string_view op, Kernel kernel);
 /// Runs the op by its fast kernel or, where it has none, its reference implementation. Composite ops without a kernel are
 /// not accepted here: the dispatcher decomposes them.
 void run(const Call& call);
+/// Runs the op by its reference implementation.
+void run_reference(const Call& call);
 
 /// Instruction sets that kernels exist for; the highest that this machine has and TAILOR_ISA (avx512, avx2, sse2) allows.
 enum class Isa : uint8_t { Sse2, Avx2, Avx512 };

@@ -20,24 +20,6 @@ Registry& registry() {
   return *r;
 }
 
-void run_reference(const Call& call) {
-  std::vector<ir::HostTensor> tensors;
-  tensors.reserve(call.operands.size());
-  std::vector<ir::HostOperand> operands;
-  for (const Operand& operand : call.operands) {
-    if (operand.is_tensor())
-      operands.emplace_back(&tensors.emplace_back(ir::gather(operand.tensor.data, *operand.tensor.spec)));
-    else if (operand.is_scalar())
-      operands.emplace_back(operand.scalar);
-    else
-      operands.emplace_back();
-  }
-  const std::vector<ir::HostTensor> results = ir::evaluate(call.op, operands, call.attrs);
-  internal_check(results.size() == call.outputs.size(), call.op.name, ": the reference gave ", results.size(), " outputs, expected ",
-                 call.outputs.size());
-  for (size_t i = 0; i < results.size(); ++i) ir::scatter(results[i], call.outputs[i].data, *call.outputs[i].spec);
-}
-
 }  // namespace
 
 void register_kernel(std::string_view op, Kernel kernel) {
@@ -62,6 +44,24 @@ Kernel find_kernel(const ir::OpDef& op) {
   if (found == r.by_name.end()) return nullptr;  // not kept: a kernel may be registered later
   entry = {&op, found->second};
   return found->second;
+}
+
+void run_reference(const Call& call) {
+  std::vector<ir::HostTensor> tensors;
+  tensors.reserve(call.operands.size());
+  std::vector<ir::HostOperand> operands;
+  for (const Operand& operand : call.operands) {
+    if (operand.is_tensor())
+      operands.emplace_back(&tensors.emplace_back(ir::gather(operand.tensor.data, *operand.tensor.spec)));
+    else if (operand.is_scalar())
+      operands.emplace_back(operand.scalar);
+    else
+      operands.emplace_back();
+  }
+  const std::vector<ir::HostTensor> results = ir::evaluate(call.op, operands, call.attrs);
+  internal_check(results.size() == call.outputs.size(), call.op.name, ": the reference gave ", results.size(), " outputs, expected ",
+                 call.outputs.size());
+  for (size_t i = 0; i < results.size(); ++i) ir::scatter(results[i], call.outputs[i].data, *call.outputs[i].spec);
 }
 
 void run(const Call& call) {

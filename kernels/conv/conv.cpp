@@ -1,0 +1,141 @@
+#include "kernels/conv/conv.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/gemm/kernel_set.h"
+#include "kernels/scratch.h"
+#include "runtime/thread_pool.h"
+
+namespace tailor::kernels::conv {
+namespace {
+
+using gemm::KernelSet;
+using gemm::kMaxRows;
+
+// D: the dtype of input and output, T: the compute type.
+template <class T, class D>
+class Convolution {
+ public:
+  explicit Convolution(const ConvCall& call)
+      : call_(call),
+        s_(call.shape),
+        set_(gemm::kernel_set<T>(isa())),
+        layout_(phase_layout(s_)),
+        rows_(s_.out_channels / s_.groups),
+        k_(static_cast<int64_t>(layout_.offsets.size())),
+        blocks_((rows_ + set_.rows - 1) / set_.rows),
+        packed_(s_.out_channels * k_) {
+    Scratch<T> weights(s_.out_channels * k_);
+    gather_weights(weights.data(), call);
+    for (int64_t g = 0; g < s_.groups; ++g)
+      for (int64_t b = 0; b < blocks_; ++b) {
+        const int64_t row = g * rows_ + block_start(b), rows = block_start(b + 1) - block_start(b);
+        set_.pack[0](packed_.data() + row * k_, weights.data() + row * k_, rows, k_, k_, 1, rows);
+      }
+  }
+
+  void run() const {
+    const int64_t threads = get_num_threads();
+    const bool by_image = s_.n >= 2 * threads;
+    parallel_for(0, s_.n, by_image ? 1 : s_.n, [&](int64_t begin, int64_t end) {
+      Scratch<T> phases(layout_.elements() + 64);  // whole vectors are read past the last pixel
+      std::fill_n(phases.data() + layout_.elements(), 64, T(0));
+      for (int64_t n = begin; n < end; ++n) image(n, phases.data());
+    });
+  }
+
+ private:
+  int64_t block_start(int64_t b) const { return rows_ * b / blocks_; }
+
+  void image(int64_t n, T* phases) const {
+    const Image from{call_.input + n * call_.input_image * static_cast<int64_t>(sizeof(D)),
+                     call_.input_channel,
+                     {call_.input_stride[0], call_.input_stride[1], call_.input_stride[2]}};
+    parallel_for(0, s_.in_channels, std::max<int64_t>(1, 16384 / std::max<int64_t>(layout_.plane, 1)),
+                 [&](int64_t begin, int64_t end) { fill_phases<T, D>(phases, layout_, s_, from, begin, end); });
+    const int64_t width = layout_.size[2], pixels = (s_.out[1] - 1) * width + s_.out[2], panel = 2 * set_.lanes,
+                  panels = (pixels + panel - 1) / panel;
+    const int64_t work = panel * k_ * rows_;
+    parallel_for(0, s_.groups * s_.out[0] * panels, std::max<int64_t>(1, 65536 / std::max<int64_t>(work, 1)),
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t t = begin; t < end; ++t) {
+                     const int64_t p = t % panels, z = t / panels % s_.out[0], g = t / panels / s_.out[0];
+                     columns(n, g, z, p * panel, std::min(panel, pixels - p * panel), phases);
+                   }
+                 });
+  }
+
+  // Output pixels [first, first + count) of depth z, numbered with the padded width, for all channels of a group.
+  void columns(int64_t n, int64_t g, int64_t z, int64_t first, int64_t count, const T* phases) const {
+    const int64_t panel = 2 * set_.lanes;
+    const T* from = phases + g * (s_.in_channels / s_.groups) * layout_.plane + z * layout_.size[1] * layout_.size[2] + first;
+    alignas(64) T tile[kMaxRows * 32];
+    for (int64_t b = 0; b < blocks_; ++b) {
+      const int64_t row = g * rows_ + block_start(b), rows = block_start(b + 1) - block_start(b);
+      set_.indirect[rows - 1][count <= set_.lanes ? 0 : 1](k_, packed_.data() + row * k_, from, layout_.offsets.data(), tile, panel, count);
+      store(n, row, rows, z, first, count, tile, panel);
+    }
+  }
+
+  void store(int64_t n, int64_t row, int64_t rows, int64_t z, int64_t first, int64_t count, const T* tile, int64_t panel) const {
+    const int64_t width = layout_.size[2];
+    for (int64_t at = 0; at < count;) {
+      const int64_t y = (first + at) / width, x = (first + at) % width;
+      const int64_t length = std::min(count - at, s_.out[2] - x);
+      if (length > 0)
+        for (int64_t r = 0; r < rows; ++r) {
+          const T bias =
+              call_.bias == nullptr ? T(0) : static_cast<T>(reinterpret_cast<const D*>(call_.bias)[(row + r) * call_.bias_stride]);
+          D* to = reinterpret_cast<D*>(call_.out) + n * call_.out_image + (row + r) * call_.out_channel + z * call_.out_stride[0] +
+                  y * call_.out_stride[1] + x * call_.out_stride[2];
+          store_run(to, call_.out_stride[2], tile + r * panel + at, length, bias);
+        }
+      at += width - x;
+    }
+  }
+
+  static void store_run(D* to, int64_t stride, const T* from, int64_t length, T bias) {
+    int64_t i = 0;
+    if constexpr (std::is_same_v<D, T>) {
+      typedef T V __attribute__((vector_size(16)));
+      constexpr int64_t kLanes = 16 / sizeof(T);
+      if (stride == 1)
+        for (; i + kLanes <= length; i += kLanes) {
+          V v;
+          std::memcpy(&v, from + i, sizeof v);
+          v += bias;
+          std::memcpy(to + i, &v, sizeof v);
+        }
+    }
+    for (; i < length; ++i) to[i * stride] = D(from[i] + bias);
+  }
+
+  const ConvCall& call_;
+  const ir::ConvShape& s_;
+  const KernelSet<T>& set_;
+  PhaseLayout layout_;
+  int64_t rows_, k_, blocks_;
+  Scratch<T> packed_;
+};
+
+void conv_kernel(const Call& call) {
+  if (call.outputs[0].spec->numel() == 0) return;
+  if (!is_floating_point(call.tensor(0).spec->dtype) || call.tensor(1).spec->numel() == 0) return run_reference(call);
+  const ConvCall c = conv_call(call);
+  if (ir::is_transposed_conv(call.op)) return run_transposed(c);
+  switch (c.dtype) {
+    case kFloat32: return Convolution<float, float>(c).run();
+    case kFloat16: return Convolution<float, Half>(c).run();
+    case kBFloat16: return Convolution<float, BFloat16>(c).run();
+    default: return Convolution<double, double>(c).run();
+  }
+}
+
+[[maybe_unused]] const bool registered = [] {
+  for (const std::string_view name : {"conv1d", "conv2d", "conv3d", "conv_transpose2d"}) register_kernel(name, conv_kernel);
+  return true;
+}();
+
+}  // namespace
+}  // namespace tailor::kernels::conv
