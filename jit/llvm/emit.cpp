@@ -131,7 +131,13 @@ void NestEmitter::outer_loops(size_t position) {
   for (size_t k = 0; k < d; ++k) outermost = outermost && nest_.dims[k].inner;
   Value* begin = outermost ? static_cast<Value*>(function_->getArg(kBegin)) : b_.getInt64(0);
   Value* end = outermost ? function_->getArg(kEnd) : size(nest_.dims[d].extent);
-  loop(static_cast<int>(d), begin, end, [&] { outer_loops(d + 1); });
+  const int dim = static_cast<int>(d);
+  if (dim == schedule_.tile_dim) return tile_loop(begin, end, [&] { outer_loops(d + 1); });
+  if (dim == nest_.vector_dim && schedule_.column_block > 0) return column_blocks(begin, end);
+  loop(dim, begin, end, [&] {
+    if (dim == nest_.vector_dim && schedule_.tile_dim >= 0) return tile_rows();
+    outer_loops(d + 1);
+  });
 }
 
 void NestEmitter::stages() {
@@ -226,13 +232,13 @@ void NestEmitter::unrolled_loop(int dim, int64_t extent, Body body) {
 }
 
 void NestEmitter::push_level(int dim, Value* index, bool unrolled) {
-  dim_level_[static_cast<size_t>(dim)] = static_cast<int>(levels_.size());
+  if (dim >= 0) dim_level_[static_cast<size_t>(dim)] = static_cast<int>(levels_.size());
   levels_.push_back({dim, index, b_.GetInsertBlock(), unrolled});
 }
 
 void NestEmitter::pop_level() {
   const int gone = top();
-  dim_level_[static_cast<size_t>(levels_.back().dim)] = -1;
+  if (levels_.back().dim >= 0) dim_level_[static_cast<size_t>(levels_.back().dim)] = -1;
   levels_.pop_back();
   for (Slot& slot : slots_)
     if (slot.level >= gone) slot = {};

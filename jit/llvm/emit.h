@@ -22,6 +22,13 @@ struct Schedule {
   unsigned native = 1;              // lanes of one register
   unsigned outer = 1;               // when the vector dim is an outer one
   std::vector<unsigned> per_stage;  // when it is an inner one
+  /// Folds along columns (the vector dim is outer): blocks of this many columns whose accumulators live in memory, so that rows are
+  /// read as they lie. 0: one column vector at a time, in registers.
+  int64_t column_block = 0;
+  std::vector<unsigned> rows_at_once;  // a stage
+  /// Loads that are contiguous along this outer dim instead of the vector dim: square tiles are transposed in registers. -1: none.
+  int tile_dim = -1;
+  std::vector<int> tiled;  // those loads
 };
 Schedule choose_schedule(const LoopNest& nest, const Target& target);
 
@@ -42,7 +49,8 @@ class NestEmitter {
     int level = -1;  // -1: not emitted
   };
   struct Accumulator {
-    llvm::AllocaInst *value = nullptr, *index = nullptr;
+    llvm::AllocaInst *value = nullptr, *index = nullptr;                // registers once promoted
+    llvm::AllocaInst *column_value = nullptr, *column_index = nullptr;  // memory of a block of columns
     unsigned lanes = 1;
   };
   using Body = llvm::function_ref<void()>;
@@ -77,6 +85,22 @@ class NestEmitter {
   llvm::Value* better(ReduceOp op, ScalarType type, llvm::Value* value, llvm::Value* best, unsigned lanes);
   llvm::Constant* identity(ReduceOp op, ScalarType type, unsigned lanes);
   bool stage_has_vector(const Stage& stage) const;
+
+  void finish_reduction(int id, llvm::Value* value, llvm::Value* index, unsigned lanes, int level);
+
+  // emit_columns.cpp: folds along columns
+  void column_blocks(llvm::Value* begin, llvm::Value* end);
+  void column_stage(const Stage& stage, unsigned rows);
+  void row_loops(const Stage& stage, size_t position, unsigned rows);
+  void row_loop(const Stage& stage, llvm::Value* begin, llvm::Value* end, unsigned rows);
+  void load_column_result(int id);
+  llvm::Value* column_place(llvm::AllocaInst* memory);
+
+  // emit_tiles.cpp: operands that lie across
+  void tile_loop(llvm::Value* begin, llvm::Value* end, Body body);
+  void tile_rows();
+  void fill_tile(int id);
+  llvm::Value* load_from_tile(int id);
 
   // emit_expr.cpp: expressions and memory
   void ensure(int id);
@@ -122,6 +146,9 @@ class NestEmitter {
   std::vector<Slot> slots_;
   std::vector<Accumulator> accumulators_;
   std::vector<Slot> reduced_;
+  llvm::Value *block_begin_ = nullptr, *block_end_ = nullptr;                       // columns
+  llvm::Value *tile_begin_ = nullptr, *tile_end_ = nullptr, *tile_mask_ = nullptr;  // along tile_dim
+  std::map<int, llvm::AllocaInst*> tiles_;
   std::vector<llvm::Value*> buffers_;
   std::vector<bool> written_;  // buffers that the nest stores to
   std::vector<llvm::Value*> sizes_, scalars_;

@@ -90,6 +90,7 @@ void NestEmitter::ensure(int id) {
       break;
     case ExprKind::Reduced: {
       const Slot& done = reduced_.at(static_cast<size_t>(e.param));
+      if (done.level < 0 && accumulators_[static_cast<size_t>(e.param)].column_value != nullptr) load_column_result(e.param);
       internal_check(done.level >= 0, "nest ", nest_.name, ": reduction ", e.param, " is read before it is complete");
       level = done.level;
       lanes = done.datum.lanes;

@@ -105,6 +105,10 @@ Value* NestEmitter::lane_pointers(const Access& access, llvm::Type* element, Val
 Datum NestEmitter::emit_load(const Expr& e, unsigned lanes) {
   const Access& access = e.access;
   const Buffer& buffer = nest_.buffers[static_cast<size_t>(access.buffer)];
+  if (const auto tile = tiles_.find(static_cast<int>(&e - nest_.exprs.data())); tile != tiles_.end()) {
+    Datum datum = convert_.from_memory(load_from_tile(tile->first), buffer.dtype, lanes);
+    return convert_.cast(datum, buffer.dtype, e.type);
+  }
   llvm::Type* element = memory_llvm_type(context_, buffer.dtype);
   const llvm::Align align(static_cast<uint64_t>(element_size(buffer.dtype)));
   Value* pointer = address(access);

@@ -147,9 +147,15 @@ void NestEmitter::close_reduction(const Stage& stage, int id) {
     value = b_.CreateSelect(wins, high, low);
     index = b_.CreateSelect(wins, high_index, low_index);
   }
+  finish_reduction(id, value, index, lanes, top());
+}
+
+/// Makes the folded value readable by later stages, at the current position, which belongs to `level`.
+void NestEmitter::finish_reduction(int id, Value* value, Value* index, unsigned lanes, int level) {
+  const Reduction& r = nest_.reductions[static_cast<size_t>(id)];
   Slot& done = reduced_[static_cast<size_t>(id)];
   done = {};
-  done.level = top();
+  done.level = level;
   done.datum.lanes = lanes;
   if (index != nullptr) {
     // No point was better than the identity: all are equal to it, and the first index counts.

@@ -24,6 +24,9 @@ int64_t register_element(const LoopNest& nest) {
   return four ? 4 : widest;
 }
 
+constexpr int64_t kColumnBytes = 16 * 1024;  // of accumulators: half a first-level cache
+constexpr int64_t kFewRows = 32, kFewColumns = 64, kSmallTile = 4;
+
 /// How many registers of each value an iteration of a folding stage handles. A fold of little else than loads is bound by the
 /// latency of its additions, and columns by the cache lines they touch; a stage that computes much keeps the processor busy by itself
 /// and would run out of registers.
@@ -33,6 +36,61 @@ unsigned registers_for(const LoopNest& nest, const Stage& stage, bool columns) {
   const auto folds = stage.reductions.size();
   if (columns && cost <= 3 && folds == 1) return 16;
   return cost <= 6 && folds <= 2 ? 4 : cost <= 12 && folds <= 2 ? 2 : 1;
+}
+
+/// Whether the folds run along columns far enough that walking row by row pays: a vector of columns at a time touches one cache line
+/// in each row, which neither the prefetchers nor the page tables like.
+void choose_columns(const LoopNest& nest, Schedule& s) {
+  const Size& columns = nest.dims[static_cast<size_t>(nest.vector_dim)].extent;
+  if (columns.is_static() && columns.value < kFewColumns) return;
+  for (const Buffer& buffer : nest.buffers)
+    if (buffer.kind == BufferKind::Scratch) return;
+  int64_t bytes = 0;
+  bool folds = false;
+  for (const Stage& stage : nest.stages) {
+    int64_t rows = 1;
+    bool known = true;
+    for (const int d : stage.dims) {
+      const LoopDim& dim = nest.dims[static_cast<size_t>(d)];
+      if (dim.unrolled) return;
+      known = known && dim.extent.is_static();
+      rows *= dim.extent.value;
+    }
+    if (stage.dims.empty()) continue;
+    if (known && rows < kFewRows) return;
+    folds = folds || !stage.reductions.empty();
+    for (const int r : stage.reductions) {
+      const Reduction& reduction = nest.reductions[static_cast<size_t>(r)];
+      bytes += element_size(reduction.accumulate) + (reduction.index >= 0 ? 8 : 0);
+    }
+  }
+  if (!folds) return;
+  s.outer = s.native;
+  s.column_block = std::max<int64_t>(kColumnBytes / bytes / s.native, 1) * s.native;
+  for (const Stage& stage : nest.stages) {
+    const int cost = stage_cost(nest, stage);
+    s.rows_at_once.push_back(cost <= 6 ? 8 : cost <= 16 ? 4 : cost <= 40 ? 2 : 1);
+  }
+}
+
+/// Loads of a pointwise nest that are contiguous along another outer dim than the vector dim.
+void choose_tiles(const LoopNest& nest, const Target& target, Schedule& s) {
+  if (s.outer < 4 || s.outer > s.native) return;
+  for (const LoopDim& d : nest.dims)
+    if (d.inner || (d.extent.is_static() && &d == &nest.dims[static_cast<size_t>(nest.vector_dim)] && d.extent.value < kSmallTile)) return;
+  for (size_t i = 0; i < nest.exprs.size(); ++i) {
+    const Expr& e = nest.exprs[i];
+    if (e.kind != ExprKind::Load || !e.access.bounds.empty() || element_size(e.type) < (target.masks ? 1 : 4)) continue;
+    const std::vector<Size>& strides = e.access.index.strides;
+    const Size& along = strides[static_cast<size_t>(nest.vector_dim)];
+    if (along.is_static() && along.value >= -1 && along.value <= 1) continue;
+    for (size_t d = 0; d < strides.size(); ++d) {
+      const Size& extent = nest.dims[d].extent;
+      if (static_cast<int>(d) == nest.vector_dim || !(strides[d] == Size(1)) || (extent.is_static() && extent.value < kSmallTile)) continue;
+      if (s.tile_dim < 0) s.tile_dim = static_cast<int>(d);
+      if (s.tile_dim == static_cast<int>(d)) s.tiled.push_back(static_cast<int>(i));
+    }
+  }
 }
 
 /// No more lanes than a short dim fills.
@@ -65,6 +123,8 @@ Schedule choose_schedule(const LoopNest& nest, const Target& target) {
   }
   if (!dim.extent.is_static()) registers = std::min(registers, 4u);
   s.outer = fit(s.native * (folds ? registers : 1), dim.extent);
+  choose_columns(nest, s);
+  choose_tiles(nest, target, s);
   return s;
 }
 

@@ -120,18 +120,36 @@ TEST(LlvmNest, GathersAndScattersOtherStrides) {
   }
 }
 
-TEST(LlvmNest, TransposesAnOperand) {
-  for (int64_t m : {3, 16, 45})
-    for (int64_t n : {1, 16, 50}) {
+TEST(LlvmNest, TransposesOperands) {
+  for (ScalarType type : {kFloat32, kFloat64, kBFloat16, kUInt8})
+    for (auto [m, n] : {std::pair<int64_t, int64_t>{3, 50}, {16, 16}, {45, 1}, {45, 50}, {70, 70}}) {
       NestBuilder b;
       b.outer(m);
       b.vectorise(b.outer(n));
       b.stage();
-      const int x = b.load(b.buffer(BufferKind::Input, kFloat32), b.map({n, 1}));
-      const int y = b.load(b.buffer(BufferKind::Input, kFloat32), b.map({1, m}));
-      b.store(b.buffer(BufferKind::Output, kFloat32), b.map({n, 1}), b.op("sub", {x, y}, kFloat32));
-      expect_same(b.nest(), {small_numbers(kFloat32, m * n), small_numbers(kFloat32, m * n, 2), Memory(kFloat32, m * n)}, {}, m);
+      const int x = b.load(b.buffer(BufferKind::Input, type), b.map({n, 1}));
+      const int y = b.load(b.buffer(BufferKind::Input, type), b.map({1, m}));
+      const int row = b.load(b.buffer(BufferKind::Input, type), b.map({1, 0}));
+      const int z = b.op("sub", {b.op("mul", {x, row}, type), y}, type);
+      b.store(b.buffer(BufferKind::Output, type), b.map({n, 1}), z);
+      expect_same(b.nest(), {small_numbers(type, m * n), small_numbers(type, m * n, 2), small_numbers(type, m, 3), Memory(type, m * n)}, {},
+                  m);
     }
+}
+
+TEST(LlvmNest, TransposesAcrossAMiddleDim) {  // out[i, j, k] = x[k, j, i] + y[j, k, i], sizes at run time
+  constexpr int64_t m = 37, h = 3, n = 21;
+  NestBuilder b;
+  const Size sm = b.size(), sh = b.size(), sn = b.size(), hm = b.size(), nm = b.size(), hn = b.size();
+  b.outer(sm);
+  b.outer(sh);
+  b.vectorise(b.outer(sn));
+  b.stage();
+  const int x = b.load(b.buffer(BufferKind::Input, kInt32), b.map({1, sm, hm}));
+  const int y = b.load(b.buffer(BufferKind::Input, kInt32), b.map({1, nm, sm}));
+  b.store(b.buffer(BufferKind::Output, kInt32), b.map({hn, sn, 1}), b.op("add", {x, y}, kInt32));
+  expect_same(b.nest(), {small_numbers(kInt32, m * h * n), small_numbers(kInt32, m * h * n, 2), Memory(kInt32, m * h * n)},
+              {m, h, n, h * m, n * m, h * n}, m);
 }
 
 TEST(LlvmNest, LoadsWithinBounds) {
@@ -281,8 +299,7 @@ TEST(LlvmNest, ReducesRows) {
 
 TEST(LlvmNest, ReducesColumns) {
   for (const Fold& f : kFolds)
-    for (int64_t n : {1, 16, 70, 300}) {
-      constexpr int64_t m = 9;
+    for (auto [m, n] : {std::pair<int64_t, int64_t>{9, 16}, {9, 70}, {45, 1}, {45, 150}}) {
       NestBuilder b;
       b.vectorise(b.outer(b.size()));
       b.inner(m);
@@ -293,6 +310,39 @@ TEST(LlvmNest, ReducesColumns) {
       b.store(b.buffer(BufferKind::Output, f.to), b.map({1, 0}), b.reduced(r, f.to));
       expect_same(b.nest(), {numbers_for(f, m * n, 6, n == 70), Memory(f.to, n)}, {n}, n);
     }
+}
+
+// Sums, and sums of squared distances from the largest, over the first and the last of [a, c, b], c along lanes.
+TEST(LlvmNest, ReducesColumnsInSeveralStages) {
+  for (int64_t c : {70, 5000}) {
+    constexpr int64_t a = 3, rows = 33;
+    NestBuilder b;
+    b.vectorise(b.outer(c));
+    b.inner(a);
+    b.inner(rows);
+    const IndexMap at = b.map({1, rows * c, c});
+    const int in = b.buffer(BufferKind::Input, kFloat32), scale = b.buffer(BufferKind::Input, kFloat32),
+              out = b.buffer(BufferKind::Output, kFloat32);
+    const int squares = b.buffer(BufferKind::Output, kFloat32), first = b.buffer(BufferKind::Output, kInt64);
+    b.stage({1, 2});
+    const int x = b.load(in, at);
+    const int most = b.reduce(ReduceOp::Max, x, kFloat32),
+              where = b.reduce(ReduceOp::ArgMin, x, kFloat32, b.index(b.map({0, rows, 1}, 10)));
+    b.stage();
+    b.store(first, b.map({1, 0, 0}), b.reduced(where, kInt64));
+    b.stage({1, 2});
+    const int y = b.load(in, at), s = b.load(scale, b.map({0, 0, 1}));
+    const int d = b.op("sub", {y, b.reduced(most, kFloat32)}, kFloat32);
+    const int scaled = b.op("mul", {d, s}, kFloat32);
+    const int sum = b.reduce(ReduceOp::Sum, b.op("mul", {scaled, d}, kFloat32), kFloat32);
+    b.store(out, at, scaled);
+    b.stage();
+    b.store(squares, b.map({1, 0, 0}), b.reduced(sum, kFloat32));
+    expect_same(b.nest(),
+                {small_numbers(kFloat32, a * rows * c), small_numbers(kFloat32, rows, 2), Memory(kFloat32, a * rows * c),
+                 Memory(kFloat32, c), Memory(kInt64, c)},
+                {}, c);
+  }
 }
 
 TEST(LlvmNest, ReducesSeveralInnerDims) {  // of [a, n, c] over a and c, and everything to one number
