@@ -106,7 +106,7 @@ std::vector<int> decompose_randn(Builder& b, Operands operands, Attrs attrs) {
 
 std::vector<int> decompose_normal(Builder& b, Operands operands, Attrs attrs) {
   const ScalarType dtype = attrs[1].as_dtype();
-  const int z = standard_normal(b, operands[2], operands[3], attrs[0].as_ints(), compute_type(dtype));
+  const int z = b.call("randn", {operands[2], operands[3]}, {attrs[0], compute_type(dtype)});
   const int scaled = b.call("mul", {z, operands[1]});
   return {convert(b, b.call("add", {scaled, operands[0], Scalar(1)}), dtype)};
 }

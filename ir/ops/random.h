@@ -46,10 +46,15 @@ inline uint64_t random_bits64(PhiloxState state, int64_t i, uint32_t stream = 0)
   return uint64_t{words[2 * pair]} << 32 | words[2 * pair + 1];
 }
 
-inline float uniform_float(uint32_t bits) { return static_cast<float>(bits >> 8) * 0x1p-24f; }
-inline double uniform_double(uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
-inline float uniform_half(uint32_t bits) { return static_cast<float>(bits >> 21) * 0x1p-11f; }
-inline float uniform_bfloat16(uint32_t bits) { return static_cast<float>(bits >> 24) * 0x1p-8f; }
+// Conversions from signed 32-bit numbers are what every instruction set has for vectors.
+inline float uniform_float(uint32_t bits) { return static_cast<float>(static_cast<int32_t>(bits >> 8)) * 0x1p-24f; }
+inline double uniform_double(uint32_t high, uint32_t low) {
+  const auto upper = static_cast<int32_t>(high >> 5), lower = static_cast<int32_t>((high & 31) << 21 | low >> 11);
+  return (upper * 0x1p26 + lower) * 0x1p-53;  // exact: 53 bits
+}
+inline double uniform_double(uint64_t bits) { return uniform_double(static_cast<uint32_t>(bits >> 32), static_cast<uint32_t>(bits)); }
+inline float uniform_half(uint32_t bits) { return static_cast<float>(static_cast<int32_t>(bits >> 21)) * 0x1p-11f; }
+inline float uniform_bfloat16(uint32_t bits) { return static_cast<float>(static_cast<int32_t>(bits >> 24)) * 0x1p-8f; }
 inline int64_t uniform_int(uint64_t bits, int64_t low, int64_t high) {
   const uint64_t range = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
   return static_cast<int64_t>(static_cast<uint64_t>(low) + static_cast<uint64_t>((static_cast<unsigned __int128>(bits) * range) >> 64));

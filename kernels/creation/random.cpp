@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "kernels/copy.h"
-#include "kernels/creation/philox_words.h"
-#include "kernels/movement/piece.h"
-#include "kernels/movement/strided.h"
+#include "kernels/creation/dense_output.h"
+#include "kernels/creation/uniform.h"
 
 namespace tailor::kernels {
 
@@ -28,65 +27,6 @@ namespace {
 PhiloxState state_of(const Call& call, size_t seed) {
   return {call.operands[seed].scalar.to_int(), call.operands[seed + 1].scalar.to_int()};
 }
-
-/// Elements whose bits one group of 16 positions makes.
-template <class T>
-constexpr int64_t kGroup = std::is_same_v<T, double> ? 32 : 64;
-
-template <class T>
-inline T uniform(const uint32_t* words, int64_t i) {
-  if constexpr (std::is_same_v<T, double>)
-    return ir::uniform_double(uint64_t{words[(i >> 4) * 32 + (i & 15)]} << 32 | words[(i >> 4) * 32 + 16 + (i & 15)]);
-  else if constexpr (std::is_same_v<T, Half>)
-    return Half(ir::uniform_half(words[i]));
-  else if constexpr (std::is_same_v<T, BFloat16>)
-    return BFloat16(ir::uniform_bfloat16(words[i]));
-  else
-    return ir::uniform_float(words[i]);
-}
-
-/// Calls f(first element, count, uniform numbers) for pieces of [0, n), by several threads when there are many.
-template <class T, class F>
-void for_uniform(PhiloxState state, uint32_t stream, int64_t n, F f) {
-  constexpr int64_t group = kGroup<T>, batch = 16;
-  const PhiloxWords words_of = philox_words();
-  const auto run = [&](int64_t begin, int64_t end) {  // groups
-    uint32_t words[64 * batch];
-    T values[group * batch];
-    for (int64_t g = begin; g < end; g += batch) {
-      const int64_t groups = std::min(batch, end - g), first = g * group;
-      words_of(state, stream, g, groups, words);
-      for (int64_t k = 0; k < groups; ++k)
-        for (int64_t i = 0; i < group; ++i) values[k * group + i] = uniform<T>(words + 64 * k, i);
-      f(first, std::min(groups * group, n - first), values);
-    }
-  };
-  const int64_t groups = (n + group - 1) / group;
-  if (n <= kParallelGrain)
-    run(0, groups);
-  else
-    parallel_for(0, groups, kParallelGrain / group, run);
-}
-
-/// Results are made dense; where the memory is not, they are moved there.
-class DenseOutput {
- public:
-  explicit DenseOutput(const TensorArg& out) : out_(out), dense_(out) {
-    if (out.spec->is_contiguous()) return;
-    dense_.spec = ir::TensorSpec(out.spec->dtype, out.spec->sizes, out.spec->device);
-    memory_.resize(static_cast<size_t>(dense_.spec.numel() * element_size(dense_.spec.dtype)));
-    dense_.data = memory_.data();
-  }
-  const Piece& piece() const { return dense_; }
-  void finish() const {
-    if (!memory_.empty()) copy(out_, dense_.arg());
-  }
-
- private:
-  TensorArg out_;
-  Piece dense_;
-  std::vector<std::byte> memory_;
-};
 
 template <class F>
 void visit_float(ScalarType type, F&& f) {
@@ -190,6 +130,15 @@ void bernoulli(const Call& call) {
     bernoulli_as<float>(call);
 }
 
+/// 32 elements; the result may be the memory of `from`.
+template <class T, class U>
+void drop_block(const T* from, const U* __restrict u, U p, U scale, T* to) {
+  U x[32];
+  for (int i = 0; i < 32; ++i) x[i] = static_cast<U>(from[i]);
+  for (int i = 0; i < 32; ++i) x[i] = u[i] >= p ? x[i] * scale : U(0);
+  for (int i = 0; i < 32; ++i) to[i] = T(x[i]);
+}
+
 /// The same bits as the op's decomposition: where(rand >= p, self * scale, 0).
 template <class T, class U>
 void dropout_as(const Call& call) {
@@ -198,10 +147,9 @@ void dropout_as(const Call& call) {
   const T* from = call.tensor(0).as<T>();
   T* to = call.outputs[0].as<T>();
   for_uniform<U>(state_of(call, 3), 0, n, [&](int64_t first, int64_t count, const U* u) {
-    for (int64_t i = 0; i < count; ++i) {
-      const T scaled = T(static_cast<U>(from[first + i]) * scale);
-      to[first + i] = u[i] >= p ? scaled : T(U(0));
-    }
+    int64_t i = 0;
+    for (; i + 32 <= count; i += 32) drop_block<T, U>(from + first + i, u + i, p, scale, to + first + i);
+    for (; i < count; ++i) to[first + i] = u[i] >= p ? T(static_cast<U>(from[first + i]) * scale) : T(U(0));
   });
 }
 

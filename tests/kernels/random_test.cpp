@@ -158,6 +158,12 @@ TEST(Random, Dropout) {
   EXPECT_EQ(error_of([] { ir::dropout_scale(1.5); }), "dropout probability has to be between 0 and 1, but got 1.5");
 }
 
+// The fused kernel gives the decomposition's bits.
+TEST(Random, NormalIsTheDecomposition) {
+  for (ScalarType type : {kFloat32, kFloat64, kFloat16, kBFloat16})
+    for (int64_t n : {0, 1, 63, 2048, 5001}) expect_as_reference({"randn", {Scalar(3), Scalar(16)}, {IntArrayRef{n}, type}});
+}
+
 TEST(Random, NormalIsStandard) {
   const std::vector<int64_t> size{20000};
   const ir::HostTensor z = reference_result({"randn", {Scalar(1), Scalar(0)}, {size, kFloat32}});
