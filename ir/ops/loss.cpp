@@ -156,8 +156,8 @@ Specs infer_cosine(const OpDef& op, const SpecCall& call) {
   const int64_t rank = target.rank() + 1;
   check(a.rank() == rank && b.rank() == rank, op.name, ": ", target.rank(), "D target tensor expects ", rank,
         "D input tensors, but found inputs with sizes ", IntArrayRef(a.sizes), " and ", IntArrayRef(b.sizes), ".");
-  const ScalarType type = promote_types(a.dtype, b.dtype);
-  check_float(op.name, type);
+  ScalarType type = promote_types(a.dtype, b.dtype);
+  if (!is_floating_point(type)) type = kFloat32;
   Dims sizes = broadcast_shapes(a.sizes, b.sizes);
   sizes.erase(sizes.size() - 1);
   return {loss_spec(type, broadcast_shapes(sizes, target.sizes), a.device, reduction_of(op.name, call.attrs[1]))};
@@ -165,7 +165,8 @@ Specs infer_cosine(const OpDef& op, const SpecCall& call) {
 
 Values decompose_cosine(Builder& builder, Operands in, Attrs attrs) {
   Compose c(builder);
-  const Pair p = pair_of(c, in);
+  Pair p = pair_of(c, in);
+  if (!is_floating_point(p.type)) p.type = kFloat32;  // integers: products wrap, sums are i64, and the epsilon makes floats of them
   constexpr double epsilon = 1e-12;
   const auto dot = [&](int u, int v) { return c.sum(c.mul(u, v), int64_t{-1}, false); };
   const int norms = c.mul(c.add(dot(p.input, p.input), Compose::lit(epsilon)), c.add(dot(p.target, p.target), Compose::lit(epsilon)));

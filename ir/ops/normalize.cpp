@@ -7,9 +7,9 @@
 
 namespace tailor::ir {
 
-ScalarType softmax_dtype(std::string_view op, ScalarType operand, const AttrRef& dtype) {
-  const ScalarType type = dtype.is_none() ? operand : dtype.as_dtype();
-  check<NotImplementedError>(is_floating_point(type), '"', op, "_kernel_impl\" not implemented for '", type, "'");
+ScalarType softmax_dtype(std::string_view op, const TensorSpec& self, const AttrRef& dtype) {
+  const ScalarType type = dtype.is_none() ? self.dtype : dtype.as_dtype();
+  check<NotImplementedError>(is_floating_point(type) || self.numel() == 0, '"', op, "_kernel_impl\" not implemented for '", type, "'");
   return type;
 }
 
@@ -25,7 +25,7 @@ using Attrs = std::span<const AttrRef>;
 Specs infer_softmax(const OpDef& op, const SpecCall& call) {
   const TensorSpec& self = call.tensor(0);
   wrap_dim(call.attrs[0].as_int(), self.rank());
-  return {TensorSpec(softmax_dtype(op.name, self.dtype, call.attrs[1]), self.sizes, self.device)};
+  return {TensorSpec(softmax_dtype(op.name, self, call.attrs[1]), self.sizes, self.device)};
 }
 
 /// The input in the compute type, less its maximum. A row that is all -inf, or holds +inf or NaN, gives NaN from here on, as it should.
@@ -33,7 +33,7 @@ int shifted(Compose& c, int x, int64_t dim) { return c.sub(x, c.amax(x, dim, tru
 
 Values decompose_softmax(Builder& b, Operands in, Attrs attrs) {
   Compose c(b);
-  const ScalarType type = softmax_dtype("softmax", c.spec(in[0].tensor).dtype, attrs[1]);
+  const ScalarType type = softmax_dtype("softmax", c.spec(in[0].tensor), attrs[1]);
   const int x = c.wide(c.cast(in[0].tensor, type));
   const int64_t dim = attrs[0].as_int();
   if (c.spec(x).numel() == 0) return {c.cast(c.exp(x), type)};
@@ -43,7 +43,7 @@ Values decompose_softmax(Builder& b, Operands in, Attrs attrs) {
 
 Values decompose_log_softmax(Builder& b, Operands in, Attrs attrs) {
   Compose c(b);
-  const ScalarType type = softmax_dtype("log_softmax", c.spec(in[0].tensor).dtype, attrs[1]);
+  const ScalarType type = softmax_dtype("log_softmax", c.spec(in[0].tensor), attrs[1]);
   const int x = c.wide(c.cast(in[0].tensor, type));
   const int64_t dim = attrs[0].as_int();
   if (c.spec(x).numel() == 0) return {c.cast(c.exp(x), type)};
@@ -178,6 +178,7 @@ Values decompose_group_norm(Builder& b, Operands in, Attrs attrs) {
 Specs infer_batch_norm(const OpDef& op, const SpecCall& call) {
   const TensorSpec& input = call.tensor(0);
   check(is_floating_point(input.dtype), op.name, ": expected a floating point input, got ", input.dtype);
+  if (op.name == "batch_norm" && input.rank() == 1 && input.numel() == 0) return {TensorSpec(input.dtype, input.sizes, input.device)};
   check(input.rank() >= 2, op.name, ": expected at least 2 dimensions, got ", input.rank());
   const int64_t channels = input.sizes[1];
   constexpr std::string_view names[] = {"input", "weight", "bias", "running_mean", "running_var"};
@@ -202,6 +203,7 @@ Specs infer_batch_norm(const OpDef& op, const SpecCall& call) {
 Values decompose_batch_norm(Builder& b, Operands in, Attrs attrs) {
   Compose c(b);
   const TensorSpec input = c.spec(in[0].tensor);
+  if (input.rank() == 1) return {c.neg(in[0].tensor)};  // no elements
   const int x = c.wide(in[0].tensor);
   const ScalarType type = c.spec(x).dtype;
   const Dims shape = channel_shape(input);

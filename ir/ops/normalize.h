@@ -19,7 +19,7 @@
 
 namespace tailor::ir {
 
-/// The softmax dtype: the one asked for, else the operand's own; integers are an error.
-ScalarType softmax_dtype(std::string_view op, ScalarType operand, const AttrRef& dtype);
+/// The dtype of softmax: the one asked for, else the operand's own. Integers are an error, but for no elements.
+ScalarType softmax_dtype(std::string_view op, const TensorSpec& self, const AttrRef& dtype);
 
 }  // namespace tailor::ir

@@ -1,6 +1,6 @@
 #include "ir/ops/reduction.h"
 
-#include <bit>
+#include <limits>
 
 namespace tailor::ir {
 
@@ -45,6 +45,11 @@ int64_t reduced_count(IntArrayRef sizes, DimMask mask) {
 ScalarType sum_dtype(ScalarType operand, const AttrRef& dtype) {
   if (!dtype.is_none()) return dtype.as_dtype();
   return is_integral(operand, true) ? kInt64 : operand;
+}
+
+tailor::Scalar empty_median(ScalarType type) {
+  if (is_floating_point(type)) return std::numeric_limits<double>::quiet_NaN();
+  return type == kInt64 ? INT64_MIN : type == kInt32 ? int64_t{INT32_MIN} : int64_t{0};
 }
 
 void check_has_elements(std::string_view op, const TensorSpec& self, const AttrRef& dim, DimMask mask) {

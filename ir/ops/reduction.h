@@ -43,6 +43,9 @@ int64_t reduced_count(IntArrayRef sizes, DimMask mask);
 /// The dtype of sum and prod: the one asked for, else i64 for integers and bool, else the operand's own.
 ScalarType sum_dtype(ScalarType operand, const AttrRef& dtype);
 
+/// The median of no elements: NaN, and what a CPU converts NaN to where that is no integer.
+Scalar empty_median(ScalarType type);
+
 /// amax and the like have no value for no elements: throws torch's errors.
 void check_has_elements(std::string_view op, const TensorSpec& self, const AttrRef& dim, DimMask mask);
 

@@ -110,7 +110,7 @@ std::vector<HostTensor> fold_median(const ReferenceCall& call) {
       if (real)
         results[0].set(o, NAN);
       else
-        results[0].set_int(o, 0);
+        results[0].set_int(o, empty_median(x.spec.dtype).to_int());
       return;
     }
     std::vector<size_t> order(fold.size());

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "ir/ops/reduction.h"
 #include "ir/ops/scan.h"
 #include "kernels/dense.h"
 #include "kernels/scan/order.h"
@@ -105,7 +106,7 @@ void median_dim_kernel(const Call& call) {
 
 void median_kernel(const Call& call) {
   const TensorArg in = call.tensor(0), out = call.outputs[0];
-  if (in.spec->numel() == 0) return fill(out, is_floating_point(in.spec->dtype) ? Scalar(NAN) : Scalar(0));
+  if (in.spec->numel() == 0) return fill(out, ir::empty_median(in.spec->dtype));
   const DenseInput flat(in, in.spec->dtype);
   const ir::TensorSpec line(in.spec->dtype, {in.spec->numel()}, in.spec->device), one(in.spec->dtype, {1}, in.spec->device);
   const ir::TensorSpec index_spec(kInt64, {1}, in.spec->device);
