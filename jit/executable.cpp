@@ -251,6 +251,7 @@ class Compiler {
     launch.kernel = kernels::find_kernel(*node.op);
     if (node.source) launch.where = node.source.str();
     launch.attrs = node.attrs;
+    launch.refs.assign(launch.attrs.begin(), launch.attrs.end());
     for (const ir::Value& v : node.operands) {
       LibraryLaunch::Argument& a = launch.operands.emplace_back();
       if (v.is_scalar()) {

@@ -328,57 +328,120 @@ class Fuser {
     return node.op->name == "div" || node.op->name == "sqrt" ? 4 : 10;
   }
 
+  /// The part of a group that a value is computed from.
+  struct Cone {
+    std::vector<int> nodes;
+    std::set<ValueId> loads;
+    int64_t work = 0;
+    bool plain = true;  // elementwise, and of memory that nobody writes
+  };
+  Cone cone_of(const Group& group, ValueId v) const {
+    Cone cone;
+    std::vector<int> work{graph_.values[static_cast<size_t>(v)].node};
+    while (!work.empty()) {
+      const int n = work.back();
+      work.pop_back();
+      if (std::find(cone.nodes.begin(), cone.nodes.end(), n) != cone.nodes.end()) continue;
+      cone.nodes.push_back(n);
+      const Node& node = graph_.nodes[static_cast<size_t>(n)];
+      cone.plain &= role_of(graph_, node) == Role::Elementwise && !stays_alone(n);
+      cone.work += cost(node);
+      for (const Value& o : node.operands) {
+        if (!o.is_tensor()) continue;
+        if (memory_.is_written(memory_.of(o.tensor))) cone.plain = false;
+        const ValueId root = memory_.root(o.tensor);
+        const int definer = graph_.values[static_cast<size_t>(root)].node;
+        if (std::find(group.nodes.begin(), group.nodes.end(), definer) != group.nodes.end())
+          work.push_back(definer);
+        else if (graph_.spec(root).numel() > 1)
+          cone.loads.insert(root);
+      }
+    }
+    std::sort(cone.nodes.begin(), cone.nodes.end());
+    return cone;
+  }
+
+  // Whether all that `user` sees of `v` is its elements in their order, in whatever shape.
+  bool reads_in_order(const Group& user, ValueId v) const {
+    for (int n : user.nodes)
+      for (const Value& o : graph_.nodes[static_cast<size_t>(n)].operands)
+        if (o.is_tensor() && memory_.root(o.tensor) == v &&
+            (graph_.spec(o.tensor).numel() != graph_.spec(v).numel() || !graph_.spec(o.tensor).is_contiguous() ||
+             !graph_.spec(v).is_contiguous()))
+          return false;
+    return true;
+  }
+
+  static int64_t points(const Group& g) {
+    int64_t count = 1;
+    for (int64_t s : g.domain) count *= s;
+    return count;
+  }
+
+  bool worth_computing_again(const Cone& cone, ValueId v, const Group& user, bool only_user) const {
+    if (user.library || stays_alone(user.nodes.front()) || user.nodes.size() + cone.nodes.size() > kMostNodes ||
+        buffers(user, cone.nodes) > kMostBuffers)
+      return false;
+    const int64_t size = graph_.spec(v).numel(), times = points(user) / std::max<int64_t>(size, 1);
+    if (points(user) * cone.work <= 16384) return true;
+    // Across a transpose each load would be strided.
+    if (times <= 1 && !reads_in_order(user, v) && cone.nodes.size() > 2) return false;
+    return (cone.work <= 2 && cone.loads.size() <= 2) || (times <= 1 && only_user);
+  }
+
   void inline_cheap(std::vector<Group>& ordered) {
     find_stored(ordered);
     for (size_t p = 0; p < ordered.size(); ++p) {
-      Group& producer = ordered[p];
-      if (producer.library || producer.mask != 0 || producer.nodes.empty() || producer.stored.empty()) continue;
-      int64_t points = 1, work = 0;
-      for (int64_t s : producer.domain) points *= s;
-      bool plain = true;
-      for (int n : producer.nodes) {
-        const Node& node = graph_.nodes[static_cast<size_t>(n)];
-        plain &= role_of(graph_, node) == Role::Elementwise && !stays_alone(n);
-        work += cost(node);
-        for (const Value& v : node.operands)
-          if (v.is_tensor() && memory_.is_written(memory_.of(v.tensor))) plain = false;
+      if (ordered[p].library) continue;
+      for (ValueId v : std::vector<ValueId>(ordered[p].stored)) {
+        if (memory_.is_output(memory_.of(v)) || memory_.is_written(memory_.of(v))) continue;
+        const Cone cone = cone_of(ordered[p], v);
+        if (!cone.plain) continue;
+        std::vector<size_t> users;
+        bool reinterpreted = false;
+        for (size_t u = p + 1; u < ordered.size(); ++u) {
+          bool uses = false;
+          for (int n : ordered[u].nodes)
+            for (const Value& o : graph_.nodes[static_cast<size_t>(n)].operands)
+              if (o.is_tensor() && memory_.root(o.tensor) == v) {
+                uses = true;
+                reinterpreted |= graph_.spec(o.tensor).dtype != graph_.spec(v).dtype;
+              }
+          if (uses) users.push_back(u);
+        }
+        const bool fine = !reinterpreted && !users.empty() && std::all_of(users.begin(), users.end(), [&](size_t u) {
+          return worth_computing_again(cone, v, ordered[u], users.size() == 1);
+        });
+        if (!fine) continue;
+        for (size_t u : users) {
+          std::vector<int>& nodes = ordered[u].nodes;
+          for (int n : cone.nodes)
+            if (std::find(nodes.begin(), nodes.end(), n) == nodes.end()) nodes.push_back(n);
+          std::sort(nodes.begin(), nodes.end());
+        }
       }
-      for (ValueId v : producer.stored) plain &= !memory_.is_output(memory_.of(v)) && !memory_.is_written(memory_.of(v));
-      if (!plain) continue;
-      // Every user must be a nest that does not compute it too often.
-      std::vector<size_t> users;
-      bool fine = true;
-      for (size_t u = p + 1; u < ordered.size() && fine; ++u) {
-        bool uses = false;
-        for (int n : ordered[u].nodes)
-          for (const Value& v : graph_.nodes[static_cast<size_t>(n)].operands)
-            if (v.is_tensor()) {
-              const ValueId root = memory_.root(v.tensor);
-              const bool mine = std::find(producer.stored.begin(), producer.stored.end(), root) != producer.stored.end();
-              uses |= mine;
-              if (mine && graph_.spec(v.tensor).dtype != graph_.spec(root).dtype) fine = false;
-            }
-        if (!uses) continue;
-        users.push_back(u);
-        int64_t user_points = 1;
-        for (int64_t s : ordered[u].domain) user_points *= s;
-        fine &= !ordered[u].library && !stays_alone(ordered[u].nodes.front()) &&
-                ordered[u].nodes.size() + producer.nodes.size() <= kMostNodes && buffers(ordered[u], producer.nodes) <= kMostBuffers;
-        const int64_t times = user_points / std::max<int64_t>(points, 1);
-        fine &= work <= 2 || (times <= 1 && users.size() == 1) || user_points * work <= 16384;
-        // Across a transpose the producer's loads would be strided once for each element: only when it is one load.
-        fine &= times > 1 || ordered[u].domain == producer.domain || producer.nodes.size() <= 2;
-      }
-      if (!fine || users.empty()) continue;
-      for (size_t u : users) {
-        std::vector<int>& nodes = ordered[u].nodes;
-        for (int n : producer.nodes)
-          if (std::find(nodes.begin(), nodes.end(), n) == nodes.end()) nodes.push_back(n);
-        std::sort(nodes.begin(), nodes.end());
-      }
-      producer.nodes.clear();
     }
+    find_stored(ordered);
+    for (Group& g : ordered)
+      if (!g.library) drop_unneeded(g);
     std::erase_if(ordered, [](const Group& g) { return g.nodes.empty(); });
+  }
+
+  // Nodes that neither a stored value nor a write of the group needs.
+  void drop_unneeded(Group& g) const {
+    std::set<int> needed;
+    std::vector<int> work;
+    for (ValueId v : g.stored) work.push_back(graph_.values[static_cast<size_t>(v)].node);
+    for (int n : g.nodes)
+      if (writes_first_operand(graph_.nodes[static_cast<size_t>(n)])) work.push_back(n);
+    while (!work.empty()) {
+      const int n = work.back();
+      work.pop_back();
+      if (std::find(g.nodes.begin(), g.nodes.end(), n) == g.nodes.end() || !needed.insert(n).second) continue;
+      for (const Value& o : graph_.nodes[static_cast<size_t>(n)].operands)
+        if (o.is_tensor()) work.push_back(graph_.values[static_cast<size_t>(behind_views(graph_, o.tensor))].node);
+    }
+    std::erase_if(g.nodes, [&](int n) { return !needed.contains(n); });
   }
 
   // A fresh value is kept in memory when someone outside of its group looks at it, or at its memory.

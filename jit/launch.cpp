@@ -29,21 +29,27 @@ void NestLaunch::run(std::byte* const* bases, const int64_t* scalars) const {
 }
 
 void LibraryLaunch::run(std::byte* const* bases, const int64_t* scalars) const {
-  std::vector<kernels::Operand> args;
-  args.reserve(operands.size());
-  for (const Argument& a : operands) {
+  constexpr size_t kInline = 8;
+  std::array<kernels::Operand, kInline> few;
+  std::vector<kernels::Operand> many;
+  kernels::Operand* args = few.data();
+  if (operands.size() > kInline) {
+    many.resize(operands.size());
+    args = many.data();
+  }
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Argument& a = operands[i];
     switch (a.kind) {
-      case Argument::Kind::None: args.emplace_back(); break;
-      case Argument::Kind::Tensor: args.emplace_back(kernels::TensorArg{a.pointer.resolve(bases, scalars), &a.spec}); break;
-      case Argument::Kind::Scalar: args.emplace_back(a.scalar); break;
-      case Argument::Kind::Parameter: args.emplace_back(tailor::Scalar::from_bits(a.scalar.kind(), scalars[a.parameter])); break;
+      case Argument::Kind::None: break;
+      case Argument::Kind::Tensor: args[i] = kernels::TensorArg{a.pointer.resolve(bases, scalars), &a.spec}; break;
+      case Argument::Kind::Scalar: args[i] = a.scalar; break;
+      case Argument::Kind::Parameter: args[i] = tailor::Scalar::from_bits(a.scalar.kind(), scalars[a.parameter]); break;
     }
   }
   std::array<kernels::TensorArg, 4> results;
   internal_check(outputs.size() <= results.size(), op->name, " has too many outputs");
   for (size_t i = 0; i < outputs.size(); ++i) results[i] = {outputs[i].pointer.resolve(bases, scalars), &outputs[i].spec};
-  const std::vector<ir::AttrRef> refs(attrs.begin(), attrs.end());
-  const kernels::Call call{*op, args, refs, {results.data(), outputs.size()}};
+  const kernels::Call call{*op, {args, operands.size()}, refs, {results.data(), outputs.size()}};
   try {
     kernel != nullptr ? kernel(call) : kernels::run(call);
   } catch (const IndexError& e) {

@@ -45,8 +45,10 @@ struct LibraryLaunch {
   kernels::Kernel kernel = nullptr;  // null: the reference implementation
   std::vector<Argument> operands, outputs;
   std::vector<ir::Attr> attrs;
-  std::string where;  // the user's line, for errors
+  std::vector<ir::AttrRef> refs;  // to attrs, whose lists stay where they are when a launch is moved
+  std::string where;              // the user's line, for errors
   void run(std::byte* const* bases, const int64_t* scalars) const;
 };
+static_assert(std::is_nothrow_move_constructible_v<LibraryLaunch>, "a copy would refer to the attributes of another launch");
 
 }  // namespace tailor::jit

@@ -157,7 +157,10 @@ void choose_lanes(LoopNest& nest) {
     for (LoopDim& d : nest.dims) d.unrolled = d.inner;
     return;
   }
-  if (last_outer < 0 || unit_accesses(nest, last_inner) >= unit_accesses(nest, last_outer)) nest.vector_dim = last_inner;
+  // A few outer points would leave most lanes empty.
+  const bool few = last_outer >= 0 && nest.dims[static_cast<size_t>(last_outer)].extent.value < kMostUnrolled &&
+                   nest.dims[static_cast<size_t>(last_inner)].extent.value >= kMostUnrolled;
+  if (last_outer < 0 || few || unit_accesses(nest, last_inner) >= unit_accesses(nest, last_outer)) nest.vector_dim = last_inner;
 }
 
 }  // namespace

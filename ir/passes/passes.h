@@ -27,6 +27,10 @@ Graph eliminate_common_subexpressions(const Graph& graph);
 /// Calls on constants become constants, by the reference implementation.
 Graph fold_constants(const Graph& graph);
 
+/// Folds over very many elements become two: over rows, then over the rows' results. Shorter chains of additions are more exact, and
+/// rows can be shared among threads. The cut depends on the sizes alone.
+Graph split_reductions(const Graph& graph);
+
 /// Removes what no output, effect or possible failure needs.
 Graph eliminate_dead_code(const Graph& graph);
 
