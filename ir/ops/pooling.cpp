@@ -70,8 +70,10 @@ void set_windows(const OpDef& op, PoolShape& s, std::span<const AttrRef> attrs, 
     }
   }
   for (const int64_t k : kernel) check(k > 0, op.name, ": kernel size should be greater than zero, but got ", kernel);
-  for (const int64_t v : stride)
-    check(v > 0, op.name, v == 0 ? ": stride should not be zero" : ": stride must be greater than zero, but got ", stride);
+  for (const int64_t v : stride) {
+    check(v != 0, op.name, ": stride should not be zero");
+    check(v > 0, op.name, ": stride must be greater than zero, but got ", stride);
+  }
   for (const int64_t v : dilation) check(v > 0, op.name, ": dilation must be greater than zero, but got ", dilation);
   for (size_t i = 0; i < dims; ++i) {
     check(padding[i] >= 0, op.name, ": pad must be non-negative, but got pad: ", padding[i]);
