@@ -88,7 +88,8 @@ void print_matrix(std::ostream& out, std::span<const double> values, int64_t row
   const int64_t per_line = (kLineWidth - indent) / (format.width + 1);
   for (int64_t first = 0; first < columns; first += per_line) {
     const int64_t last = std::min(first + per_line, columns);
-    if (per_line < columns) out << (first > 0 ? "\n" : "") << "Columns " << std::to_string(first + 1) << " to " << std::to_string(last) << margin;
+    if (per_line < columns)
+      out << (first > 0 ? "\n" : "") << "Columns " << std::to_string(first + 1) << " to " << std::to_string(last) << margin;
     if (format.scale != 1) out << shortest(format.scale) << " *\n" << margin;
     for (int64_t r = 0; r < rows; ++r) {
       for (int64_t c = first; c < last; ++c) out << format(values[static_cast<size_t>(r * columns + c)]) << (c + 1 < last ? " " : "\n");
@@ -134,8 +135,10 @@ std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
     if (format.scale != 1) out << shortest(format.scale) << " *\n";
     for (double v : values) out << format(v) << "\n";
   } else if (!values.empty()) {
-    if (sizes.size() == 2) print_matrix(out, values, sizes[0], sizes[1], 0);
-    else print_matrices(out, values, sizes);
+    if (sizes.size() == 2)
+      print_matrix(out, values, sizes[0], sizes[1], 0);
+    else
+      print_matrices(out, values, sizes);
   }
   out << "[ " << tensor.toString() << "{";
   for (size_t d = 0; d < sizes.size(); ++d) out << (d > 0 ? "," : "") << std::to_string(sizes[d]);

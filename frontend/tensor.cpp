@@ -129,9 +129,8 @@ Tensor& Tensor::detach_() const {
 
 void Tensor::set_data(const Tensor& data) const {
   TensorImpl &self = impl_of(*this), &other = impl_of(data);
-  check(self.spec.dtype == other.spec.dtype,
-        "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type: ", self.spec.dtype,
-        " and ", other.spec.dtype);
+  check(!self.spec.requires_grad || tailor::is_floating_point(other.spec.dtype),
+        "set_data: only floating point data can stand in for a tensor that requires gradients, got ", other.spec.dtype);
   prepare_host_access(self, true);
   prepare_host_access(other, false);
   const bool grad = self.spec.requires_grad;

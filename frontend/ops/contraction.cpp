@@ -5,7 +5,7 @@
 
 namespace tailor {
 
-#define PRODUCT(name)                                                                                             \
+#define PRODUCT(name)                                                                                                     \
   Tensor name(const Tensor& self, const Tensor& other, Where where) { return call<#name>(where, operands(self, other)); } \
   Tensor Tensor::name(const Tensor& other, Where where) const { return tailor::name(*this, other, where); }
 PRODUCT(matmul)
@@ -16,12 +16,12 @@ PRODUCT(dot)
 PRODUCT(outer)
 #undef PRODUCT
 
-#define ADD_PRODUCT(name)                                                                                                              \
-  Tensor name(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha, Where where) {              \
-    return call<#name>(where, operands(self, a, b, beta, alpha));                                                                       \
-  }                                                                                                                                    \
-  Tensor Tensor::name(const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha, Where where) const {                    \
-    return tailor::name(*this, a, b, beta, alpha, where);                                                                               \
+#define ADD_PRODUCT(name)                                                                                                   \
+  Tensor name(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha, Where where) { \
+    return call<#name>(where, operands(self, a, b, beta, alpha));                                                           \
+  }                                                                                                                         \
+  Tensor Tensor::name(const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha, Where where) const {       \
+    return tailor::name(*this, a, b, beta, alpha, where);                                                                   \
   }
 ADD_PRODUCT(addmm)
 ADD_PRODUCT(baddbmm)

@@ -1,5 +1,7 @@
 // Casts and copies.
 
+#include <cstring>
+
 #include "frontend/call.h"
 #include "tailor/ops/view.h"
 
@@ -42,5 +44,22 @@ Tensor& Tensor::fill_(const TensorOrScalar& value, Where where) const {
   return call_inplace<"fill_">(where, *this, operands(*this, value));
 }
 Tensor& Tensor::zero_(Where where) const { return call_inplace<"zero_">(where, *this, operands(*this)); }
+
+// In place the sizes of a tensor change only where the memory suffices or may be replaced by larger memory, as in libtorch.
+Tensor& Tensor::resize_(IntArrayRef sizes, Where where) const {
+  TensorImpl& impl = impl_of(*this);
+  prepare_host_access(impl, true, where);
+  check(!impl.spec.requires_grad, "resize_: cannot resize variables that require grad");
+  const ir::TensorSpec spec(impl.spec.dtype, sizes, impl.spec.device);
+  const auto needed = static_cast<size_t>((impl.offset + spec.numel()) * tailor::element_size(spec.dtype));
+  if (needed > impl.storage->bytes()) {
+    auto larger = Storage::allocate(needed, spec.device);
+    std::memcpy(larger->data(), impl.storage->data(), impl.storage->bytes());
+    impl.storage = std::move(larger);
+  }
+  impl.spec = spec;
+  impl.description_changed();
+  return const_cast<Tensor&>(*this);
+}
 
 }  // namespace tailor

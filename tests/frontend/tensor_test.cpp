@@ -106,11 +106,17 @@ TEST(Tensor, InPlaceErrors) {
   Tensor i = tensor({1, 2});
   EXPECT_EQ(message([&] { i.add_(1.5); }).substr(0, 68), "add: result type Float can't be cast to the desired output type Long");
   Tensor x = ones({3});
-  EXPECT_NE(message([&] { x.add_(ones({2, 3})); }).find("output with shape [3] doesn't match the broadcast shape [2, 3]"), std::string::npos);
-  EXPECT_NE(message([&] { ones({1}).expand({3}).add_(1); }).find("more than one element of the written-to tensor refers to a single memory location"),
+  EXPECT_NE(message([&] {
+              x.add_(ones({2, 3}));
+            }).find("output with shape [3] doesn't match the broadcast shape [2, 3]"),
+            std::string::npos);
+  EXPECT_NE(message([&] {
+              ones({1}).expand({3}).add_(1);
+            }).find("more than one element of the written-to tensor refers to a single memory location"),
             std::string::npos);
   Tensor leaf = ones({2}).requires_grad_();
-  EXPECT_NE(message([&] { leaf.add_(1); }).find("a leaf Variable that requires grad is being used in an in-place operation."), std::string::npos);
+  EXPECT_NE(message([&] { leaf.add_(1); }).find("a leaf Variable that requires grad is being used in an in-place operation."),
+            std::string::npos);
   EXPECT_NE(message([&] { leaf[0].add_(1); }).find("a view of a leaf Variable that requires grad"), std::string::npos);
   NoGradGuard no_grad;
   leaf.add_(1);
@@ -121,7 +127,8 @@ TEST(Tensor, ErrorsNameTheLine) {
   const Tensor a = ones({2}), b = ones({3});
   const std::string text = message([&] { (void)(a + b); });
   const std::string line = ":" + std::to_string(__LINE__ - 1);
-  EXPECT_EQ(text, "add: The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 0, at tensor_test.cpp" + line);
+  EXPECT_EQ(text,
+            "add: The size of tensor a (2) must match the size of tensor b (3) at non-singleton dimension 0, at tensor_test.cpp" + line);
   EXPECT_NE(message([&] { Tensor().add(1); }).find("expected a defined tensor"), std::string::npos);
   EXPECT_THROW(a.select(0, 5), IndexError);
 }

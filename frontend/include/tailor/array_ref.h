@@ -74,4 +74,7 @@ class OptionalIntArrayRef {
   bool present_ = false, single_ = false;
 };
 
+using std::nullopt;
+using std::optional;
+
 }  // namespace tailor

@@ -20,7 +20,8 @@ Tensor dot(const Tensor& self, const Tensor& other, Where where = Where::current
 /// [m], [n] -> [m, n].
 Tensor outer(const Tensor& self, const Tensor& vec2, Where where = Where::current());
 /// beta * self + alpha * mat1 @ mat2.
-Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta = 1, const Scalar& alpha = 1, Where where = Where::current());
+Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta = 1, const Scalar& alpha = 1,
+             Where where = Where::current());
 Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta = 1, const Scalar& alpha = 1,
                Where where = Where::current());
 /// input @ weight.T + bias; weight is [out, in].

@@ -1,0 +1,11 @@
+#pragma once
+// Everything: tensors, ops, modules, files, compile.
+
+#include "tailor/compile.h"
+#include "tailor/cuda.h"
+#include "tailor/indexing.h"
+#include "tailor/io.h"
+#include "tailor/nn.h"
+#include "tailor/ops.h"
+#include "tailor/tensor.h"
+#include "tailor/threads.h"
