@@ -114,8 +114,8 @@ int weights(Builder& b, int query, int key, const Value& mask, const AttentionSh
   const Value hidden = Compose::lit(-std::numeric_limits<double>::infinity());
   bool may_hide = false;
   if (s.causal) {
-    const int rows = b.call("arange", {tailor::Scalar(0), tailor::Scalar(1)}, {IntArrayRef(s.l), kInt64});
-    const int columns = b.call("arange", {tailor::Scalar(0), tailor::Scalar(1)}, {IntArrayRef(s.s), kInt64});
+    const int rows = b.call("arange", {tailor::Scalar(0), tailor::Scalar(1)}, {s.l, kInt64});
+    const int columns = b.call("arange", {tailor::Scalar(0), tailor::Scalar(1)}, {s.s, kInt64});
     scores = c.where(c.le(columns, b.call("unsqueeze", {rows}, {1})), scores, hidden);
   } else if (mask.is_tensor()) {
     may_hide = true;
