@@ -63,7 +63,7 @@ TAILOR_INLINE Short<To, Count> convert_lanes(Short<From, Count> x) {
     else
       return (Short<To, Count>)_mm512_maskz_cvttps_epi64(0xff, (__m256)x);
 #else
-    Short<To, Count> result;
+    Short<To, Count> result{};
     for (int i = 0; i < Count; ++i) result[i] = narrow_one<To>(static_cast<From>(x[i]));
     return result;
 #endif

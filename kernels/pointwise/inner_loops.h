@@ -38,19 +38,23 @@ void inner_loop(char* const* pointers, const bool* moves, int64_t n) {
       else
         return value;
     };
-    for (; n >= kCount; n -= kCount) {
-      const auto result = apply(load_vector<OperandVector<Op, T, static_cast<int>(I)>>(in[I])...);
-      store_vector(out, result);
+    // Whole vectors and the rest pass through one copy of the formula: the formula is inlined in full (see CMakeLists.txt), so that
+    // its constants stay in registers.
+    for (; n > 0; n -= kCount) {
+      const bool whole = n >= kCount;
+      const auto load = [&]<int Index>() __attribute__((always_inline)) {
+        using V = OperandVector<Op, T, Index>;
+        if (whole || step[Index] == 0) [[likely]]
+          return load_vector<V>(in[Index]);
+        return load_part<V>(in[Index], n * (static_cast<int64_t>(sizeof(V)) / kCount));
+      };
+      const auto result = apply(load.template operator()<static_cast<int>(I)>()...);
+      if (whole) [[likely]]
+        store_vector(out, result);
+      else
+        store_part(out, result, n * (static_cast<int64_t>(sizeof(result)) / kCount));
       out += sizeof(result);
       ((in[I] += step[I]), ...);
-    }
-    if (n > 0) {
-      const auto load_rest = [&]<int Index>() __attribute__((always_inline)) {
-        using V = OperandVector<Op, T, Index>;
-        return step[Index] ? load_part<V>(in[Index], n * (static_cast<int64_t>(sizeof(V)) / kCount)) : load_vector<V>(in[Index]);
-      };
-      const auto result = apply(load_rest.template operator()<static_cast<int>(I)>()...);
-      store_part(out, result, n * (static_cast<int64_t>(sizeof(result)) / kCount));
     }
   }
   (std::make_index_sequence<static_cast<size_t>(Count)>());

@@ -179,7 +179,7 @@ struct Lanes {
     if constexpr (std::is_floating_point_v<E>) {
       return x;
     } else {
-      V q;
+      V q{};
       for (int i = 0; i < kLanes<E>; ++i) {
         const E d = y[i];
         if constexpr (std::is_signed_v<E>) {
@@ -411,13 +411,14 @@ struct TwoVectors {
     return pair(Base::name(x.low, count), Base::name(x.high, count)); \
   }
   TAILOR_UNARY(neg)
-  TAILOR_UNARY(abs) TAILOR_UNARY(sqrt) TAILOR_UNARY(floor) TAILOR_UNARY(ceil) TAILOR_UNARY(trunc) TAILOR_UNARY(rint) TAILOR_UNARY(mask_not)
-      TAILOR_UNARY(bits) TAILOR_UNARY(from_bits) TAILOR_UNARY(to_int) TAILOR_UNARY(from_int) TAILOR_UNARY(bit_not) TAILOR_BINARY(add)
-          TAILOR_BINARY(sub) TAILOR_BINARY(mul) TAILOR_BINARY(div) TAILOR_BINARY(trunc_div) TAILOR_BINARY(trunc_rem)
-              TAILOR_BINARY(floor_div) TAILOR_BINARY(floor_rem) TAILOR_BINARY(eq) TAILOR_BINARY(ne) TAILOR_BINARY(lt) TAILOR_BINARY(le)
-                  TAILOR_BINARY(gt) TAILOR_BINARY(ge) TAILOR_BINARY(mask_and) TAILOR_BINARY(mask_or) TAILOR_BINARY(mask_xor)
-                      TAILOR_BINARY(bit_and) TAILOR_BINARY(bit_or) TAILOR_BINARY(bit_xor) TAILOR_BINARY(shl_var) TAILOR_BINARY(shr_var)
-                          TAILOR_SHIFT(shl) TAILOR_SHIFT(shr_arith) TAILOR_SHIFT(shr_logic)
+  TAILOR_UNARY(abs)
+  TAILOR_UNARY(sqrt) TAILOR_UNARY(floor) TAILOR_UNARY(ceil) TAILOR_UNARY(trunc) TAILOR_UNARY(rint) TAILOR_UNARY(mask_not) TAILOR_UNARY(bits)
+      TAILOR_UNARY(from_bits) TAILOR_UNARY(to_int) TAILOR_UNARY(from_int) TAILOR_UNARY(bit_not) TAILOR_BINARY(add) TAILOR_BINARY(sub)
+          TAILOR_BINARY(mul) TAILOR_BINARY(div) TAILOR_BINARY(trunc_div) TAILOR_BINARY(trunc_rem) TAILOR_BINARY(floor_div)
+              TAILOR_BINARY(floor_rem) TAILOR_BINARY(eq) TAILOR_BINARY(ne) TAILOR_BINARY(lt) TAILOR_BINARY(le) TAILOR_BINARY(gt)
+                  TAILOR_BINARY(ge) TAILOR_BINARY(mask_and) TAILOR_BINARY(mask_or) TAILOR_BINARY(mask_xor) TAILOR_BINARY(bit_and)
+                      TAILOR_BINARY(bit_or) TAILOR_BINARY(bit_xor) TAILOR_BINARY(shl_var) TAILOR_BINARY(shr_var) TAILOR_SHIFT(shl)
+                          TAILOR_SHIFT(shr_arith) TAILOR_SHIFT(shr_logic)
 #undef TAILOR_UNARY
 #undef TAILOR_BINARY
 #undef TAILOR_SHIFT

@@ -51,7 +51,7 @@ TAILOR_INLINE Vec<double> vec_round(Vec<double> x) {
 }
 
 TAILOR_INLINE Vec<float> halves_to_floats(HalfBits h) {
-  Vec<float> x;
+  Vec<float> x{};
   for (int i = 0; i < 4; ++i) {
     // as half_bits_to_float, whose code must not be shared between levels
     const uint32_t sign = static_cast<uint32_t>(h[i] & 0x8000u) << 16, magnitude = h[i] & 0x7fffu;
@@ -65,7 +65,7 @@ TAILOR_INLINE Vec<float> halves_to_floats(HalfBits h) {
   return x;
 }
 TAILOR_INLINE HalfBits floats_to_halves(Vec<float> x) {
-  HalfBits h;
+  HalfBits h{};
   for (int i = 0; i < 4; ++i) {
     const uint32_t bits = __builtin_bit_cast(uint32_t, static_cast<float>(x[i]));
     const uint32_t sign = (bits >> 16) & 0x8000u, magnitude = bits & 0x7fffffffu;
