@@ -33,7 +33,7 @@ Moments moments_of(const Loops& f, const void* x, int64_t n, int64_t element_byt
 
 namespace {
 
-constexpr int64_t kGrain = int64_t{1} << 14, kRows = 256;
+constexpr int64_t kGrain = int64_t{1} << 14, kRows = 64;
 
 struct Job {
   const Loops& f;
@@ -105,7 +105,7 @@ void moments_by_columns(const Job& job) {
       job.f.moments_columns(job.at(base + first), length(p), rows.in, std::min(kStrip, columns.size - first), to, to + kStrip);
     }
   });
-  parallel_for(0, tasks / parts, std::max<int64_t>(kGrain / 64 / parts, 1), [&](int64_t begin, int64_t end) {
+  parallel_for(0, tasks / parts, std::max<int64_t>(kGrain / 512 / parts, 1), [&](int64_t begin, int64_t end) {
     for (int64_t t = begin; t < end; ++t) {
       const int64_t first = t % strips * kStrip, out = Walker(kept_outer, t / strips).out();
       for (int64_t c = 0; c < std::min(kStrip, columns.size - first); ++c) {

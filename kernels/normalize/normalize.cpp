@@ -36,18 +36,24 @@ void softmax_kernel(const Call& call) {
   const Loops& f = loops(type);
   if (out.spec->numel() == 0) return;
   if (runs.inner == 1) {
+    constexpr int64_t kScratch = int64_t{1} << 17, kStream = int64_t{1} << 23;
+    const bool stream = out.spec->numel() * size >= kStream;
     parallel_for(0, runs.outer, grain_for(runs.length), [&](int64_t begin, int64_t end) {
-      const auto scratch = is_half_type(type) ? std::make_unique_for_overwrite<float[]>(static_cast<size_t>(runs.length)) : nullptr;
+      const bool in_cache = runs.length * size <= kScratch;
+      const auto scratch =
+          is_half_type(type) || in_cache ? std::make_unique_for_overwrite<double[]>(static_cast<size_t>(runs.length)) : nullptr;
       const int64_t first = begin * runs.length;
-      f.softmax_rows(at(x.as(), first, size), at(y.as(), first, size), end - begin, runs.length, scratch.get(), log);
+      f.softmax_rows(at(x.as(), first, size), at(y.as(), first, size), end - begin, runs.length, scratch.get(), log, stream);
     });
   } else {
-    const int64_t strips = (runs.inner + kStrip - 1) / kStrip;
-    parallel_for(0, runs.outer * strips, grain_for(runs.length * std::min(runs.inner, kStrip)), [&](int64_t begin, int64_t end) {
-      const auto scratch = std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(runs.length) * 64);  // a vector for each row
+    // Strips as wide as leaves their exponentials in the cache.
+    const int64_t width = std::clamp<int64_t>((int64_t{1} << 15) / runs.length / 64 * 64, 64, kStrip),
+                  strips = (runs.inner + width - 1) / width;
+    parallel_for(0, runs.outer * strips, grain_for(runs.length * std::min(runs.inner, width)), [&](int64_t begin, int64_t end) {
+      const auto scratch = std::make_unique_for_overwrite<double[]>(static_cast<size_t>(runs.length * kStrip));
       for (int64_t t = begin; t < end; ++t) {
-        const int64_t column = t % strips * kStrip, first = t / strips * runs.length * runs.inner + column;
-        f.softmax_columns(at(x.as(), first, size), at(y.as(), first, size), runs.length, runs.inner, std::min(kStrip, runs.inner - column),
+        const int64_t column = t % strips * width, first = t / strips * runs.length * runs.inner + column;
+        f.softmax_columns(at(x.as(), first, size), at(y.as(), first, size), runs.length, runs.inner, std::min(width, runs.inner - column),
                           scratch.get(), log);
       }
     });

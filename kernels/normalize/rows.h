@@ -64,17 +64,13 @@ struct Rows {
 
   [[gnu::always_inline]] static V greater(V m, V v) { return (v > m) | (v != v) ? v : m; }  // NaN stays and wins
 
-  static C across_sum(V v) {
-    C e[W];
-    __builtin_memcpy(e, &v, sizeof e);
-    for (int step = W / 2; step > 0; step /= 2)
-      for (int i = 0; i < step; ++i) e[i] += e[i + step];
-    return e[0];
+  [[gnu::always_inline]] static C across_sum(V v) {
+    return simd::across<Bytes, C>(
+        v, []<class X>(X a, X b) __attribute__((always_inline)) { return a + b; });
   }
-  static C across_max(V v) {
-    C best = v[0];
-    for (int i = 1; i < W; ++i) best = (v[i] > best) | (v[i] != v[i]) ? v[i] : best;
-    return best;
+  [[gnu::always_inline]] static C across_max(V v) {
+    return simd::across<Bytes, C>(
+        v, []<class X>(X a, X b) __attribute__((always_inline)) { return (b > a) | (b != b) ? b : a; });
   }
 
   template <class F>
@@ -122,10 +118,9 @@ struct Rows {
 
   // ---- softmax -----------------------------------------------------------------------------------------------------
 
-  static void softmax_row(const T* x, T* y, int64_t n, C* scratch) {
+  static void softmax_row(const T* x, T* y, int64_t n, C* scratch, bool stream) {
     const V max = simd::splat<V>(maximum(x, n));
-    // Exponentials go where they will stay, or, for the half types, where they are not rounded yet.
-    C* const e = is_half ? scratch : reinterpret_cast<C*>(y);
+    C* const e = scratch ? scratch : reinterpret_cast<C*>(y);
     const double total = sum(
         n, [&](int64_t i, auto tag) __attribute__((always_inline)) {
           const V v = exp(load(x + i, tag) - max);
@@ -133,6 +128,15 @@ struct Rows {
           return v;
         });
     const V scale = simd::splat<V>(static_cast<C>(1 / total));
+    if constexpr (!is_half)
+      if (stream && n % W == 0 && reinterpret_cast<uintptr_t>(y) % Bytes == 0) {
+        for (int64_t i = 0; i < n; i += W) {
+          // The next row is on its way while this one leaves.
+          _mm_prefetch(reinterpret_cast<const char*>(x + n + i), _MM_HINT_T0);
+          simd::store_stream<Bytes>(y + i, simd::load_raw<V>(e + i) * scale);
+        }
+        return;
+      }
     each(
         n, [&](int64_t i, auto tag) __attribute__((always_inline)) { store(y + i, load_compute(e + i, tag) * scale, tag); });
   }
@@ -146,41 +150,52 @@ struct Rows {
         n, [&](int64_t i, auto tag) __attribute__((always_inline)) { store(y + i, (load(x + i, tag) - max) - log_total, tag); });
   }
 
-  static void softmax_rows(const void* x, void* y, int64_t rows, int64_t n, void* scratch, bool log_form) {
+  static void softmax_rows(const void* x, void* y, int64_t rows, int64_t n, void* scratch, bool log_form, bool stream) {
     for (int64_t r = 0; r < rows; ++r) {
       const T* const from = static_cast<const T*>(x) + r * n;
       T* const to = static_cast<T*>(y) + r * n;
       if (log_form)
         log_softmax_row(from, to, n);
       else
-        softmax_row(from, to, n, static_cast<C*>(scratch));
+        softmax_row(from, to, n, static_cast<C*>(scratch), stream && scratch);
     }
-  }
-
-  /// One vector of columns: loads and stores by tag.
-  template <class Tag>
-  [[gnu::always_inline]] static void softmax_strip(const T* x, T* y, int64_t n, int64_t stride, C* scratch, bool log_form, Tag tag) {
-    V max = simd::splat<V>(static_cast<C>(-__builtin_huge_val())), total{};
-    for (int64_t r = 0; r < n; ++r) max = greater(max, load(x + r * stride, tag));
-    for (int64_t r = 0; r < n; ++r) {
-      const V v = exp(load(x + r * stride, tag) - max);
-      simd::store_raw(scratch + r * W, v);
-      total += v;
-    }
-    if (log_form) {
-      A a;
-      const V log_total = ir::math::log(a, total);
-      for (int64_t r = 0; r < n; ++r) store(y + r * stride, (load(x + r * stride, tag) - max) - log_total, tag);
-    } else {
-      const V scale = simd::splat<V>(C{1}) / total;
-      for (int64_t r = 0; r < n; ++r) store(y + r * stride, simd::load_raw<V>(scratch + r * W) * scale, tag);
-    }
+    if (stream) _mm_sfence();
   }
 
   static void softmax_columns(const void* x, void* y, int64_t n, int64_t row_stride, int64_t columns, void* scratch, bool log_form) {
-    each(columns, [&](int64_t c, auto tag) {
-      softmax_strip(static_cast<const T*>(x) + c, static_cast<T*>(y) + c, n, row_stride, static_cast<C*>(scratch), log_form, tag);
-    });
+    const T* const from = static_cast<const T*>(x);
+    T* const to = static_cast<T*>(y);
+    C* const e = static_cast<C*>(scratch);
+    V max[kStrip / W], total[kStrip / W];
+    for (int64_t k = 0; k < kStrip / W; ++k) max[k] = simd::splat<V>(static_cast<C>(-__builtin_huge_val())), total[k] = V{};
+    for (int64_t r = 0; r < n; ++r)
+      each(
+          columns, [&](int64_t c, auto tag)
+                       __attribute__((always_inline)) { max[c / W] = greater(max[c / W], load(from + r * row_stride + c, tag)); });
+    for (int64_t r = 0; r < n; ++r)
+      each(
+          columns, [&](int64_t c, auto tag) __attribute__((always_inline)) {
+            const V v = exp(load(from + r * row_stride + c, tag) - max[c / W]);
+            if (!log_form) simd::store_raw(e + r * kStrip + c, v);
+            total[c / W] += v;
+          });
+    if (log_form) {
+      A a;
+      for (int64_t k = 0; k * W < columns; ++k) total[k] = ir::math::log(a, total[k]);
+      for (int64_t r = 0; r < n; ++r)
+        each(
+            columns, [&](int64_t c, auto tag) __attribute__((always_inline)) {
+              const int64_t at = r * row_stride + c;
+              store(to + at, (load(from + at, tag) - max[c / W]) - total[c / W], tag);
+            });
+      return;
+    }
+    for (int64_t k = 0; k * W < columns; ++k) total[k] = simd::splat<V>(C{1}) / total[k];
+    for (int64_t r = 0; r < n; ++r)
+      each(
+          columns, [&](int64_t c, auto tag) __attribute__((always_inline)) {
+            store(to + r * row_stride + c, simd::load_raw<V>(e + r * kStrip + c) * total[c / W], tag);
+          });
   }
 
   // ---- layer_norm, rms_norm ----------------------------------------------------------------------------------------
@@ -249,23 +264,25 @@ struct Rows {
 
   static void moments_columns(const void* data, int64_t rows, int64_t row_stride, int64_t columns, double* mean, double* m2) {
     const T* const x = static_cast<const T*>(data);
-    each(columns, [&](int64_t c, auto tag) {
-      V total{};
-      for (int64_t r = 0; r < rows; ++r) total += load(x + c + r * row_stride, tag);
-      const V m = total / static_cast<C>(rows);
-      V first{}, squares{};
-      for (int64_t r = 0; r < rows; ++r) {
-        const V d = load(x + c + r * row_stride, tag) - m;
-        first += d;
-        squares += d * d;
-      }
-      for (int l = 0; l < W && c + l < columns; ++l) {
-        const double off = static_cast<double>(first[l]) / static_cast<double>(rows);
-        const double s = static_cast<double>(squares[l]) - static_cast<double>(rows) * off * off;
-        mean[c + l] = static_cast<double>(m[l]) + off;
-        m2[c + l] = s < 0 ? 0 : s;
-      }
-    });
+    V m[kStrip / W], first[kStrip / W], squares[kStrip / W];
+    for (int64_t k = 0; k < kStrip / W; ++k) m[k] = first[k] = squares[k] = V{};
+    for (int64_t r = 0; r < rows; ++r)
+      each(
+          columns, [&](int64_t c, auto tag) __attribute__((always_inline)) { m[c / W] += load(x + r * row_stride + c, tag); });
+    for (int64_t k = 0; k < kStrip / W; ++k) m[k] = m[k] / static_cast<C>(rows);
+    for (int64_t r = 0; r < rows; ++r)
+      each(
+          columns, [&](int64_t c, auto tag) __attribute__((always_inline)) {
+            const V d = load(x + r * row_stride + c, tag) - m[c / W];
+            first[c / W] += d;
+            squares[c / W] += d * d;
+          });
+    for (int64_t c = 0; c < columns; ++c) {
+      const double off = static_cast<double>(first[c / W][c % W]) / static_cast<double>(rows);
+      const double s = static_cast<double>(squares[c / W][c % W]) - static_cast<double>(rows) * off * off;
+      mean[c] = static_cast<double>(m[c / W][c % W]) + off;
+      m2[c] = s < 0 ? 0 : s;
+    }
   }
 
   static void affine(const void* x, void* y, int64_t n, double mean, double scale, double shift) {

@@ -7,9 +7,11 @@
 namespace tailor::kernels::normalize {
 
 struct Loops {
-  /// y = softmax (or its logarithm) of each row. `scratch` has room for n of C; only the half types use it.
-  void (*softmax_rows)(const void* x, void* y, int64_t rows, int64_t n, void* scratch, bool log);
-  /// The same along dimension 0 of an n by `columns` matrix with the given distance between rows, columns at most kStrip.
+  /// y = softmax (or its logarithm) of each row. `scratch` has room for n of C, or is null: then y, not of a half type, serves.
+  /// `stream`: the result is larger than the caches.
+  void (*softmax_rows)(const void* x, void* y, int64_t rows, int64_t n, void* scratch, bool log, bool stream);
+  /// The same along dimension 0 of an n by `columns` matrix with the given distance between rows; columns at most kStrip. `scratch`
+  /// has room for n rows of kStrip of C.
   void (*softmax_columns)(const void* x, void* y, int64_t n, int64_t row_stride, int64_t columns, void* scratch, bool log);
   /// (x - mean) / sqrt(variance + eps) * weight + bias of each row; `rms`: x / sqrt(mean square + eps) * weight.
   void (*norm_rows)(const void* x, void* y, int64_t rows, int64_t n, const void* weight, const void* bias, double eps, bool rms);
@@ -23,7 +25,7 @@ struct Loops {
   void (*affine_each)(const void* x, void* y, int64_t n, const void* mean, const void* scale, const void* shift);
 };
 
-inline constexpr int64_t kStrip = 64, kPiece = 8192;
+inline constexpr int64_t kStrip = 512, kPiece = 8192;
 
 struct Table {
   Loops loops[kScalarTypeCount];  // empty but for the floating point types

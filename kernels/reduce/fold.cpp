@@ -323,7 +323,13 @@ Layout fold_layout(Fold how, const ir::TensorSpec& in, ir::DimMask mask, const i
 void store(TensorArg out, int64_t at, int64_t stride, const Acc* acc, int64_t n, bool real, double divisor) {
   visit_dtype(out.spec->dtype, [&]<class T>() {
     T* const to = out.as<T>() + at;
-    for (int64_t i = 0; i < n; ++i) to[i * stride] = real ? convert<T>(acc[i].real / divisor) : convert<T>(acc[i].whole);
+    if (!real) {
+      for (int64_t i = 0; i < n; ++i) to[i * stride] = convert<T>(acc[i].whole);
+    } else if (divisor == 1) {
+      for (int64_t i = 0; i < n; ++i) to[i * stride] = convert<T>(acc[i].real);
+    } else {
+      for (int64_t i = 0; i < n; ++i) to[i * stride] = convert<T>(acc[i].real / divisor);
+    }
   });
 }
 

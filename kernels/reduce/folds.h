@@ -181,11 +181,8 @@ struct Folding {
   static A start() { return widen(F::template start<E>()); }
 
   [[gnu::always_inline]] static A across(M v) {
-    E e[W];
-    __builtin_memcpy(e, &v, sizeof e);
-    for (int step = W / 2; step > 0; step /= 2)
-      for (int i = 0; i < step; ++i) e[i] = F::combine(e[i], e[i + step]);
-    return widen(e[0]);
+    return widen(simd::across<Bytes, E>(
+        v, []<class X>(X a, X b) __attribute__((always_inline)) { return F::combine(a, b); }));
   }
 
   /// One block of a row: at most kBlock elements.
@@ -268,9 +265,25 @@ struct Folding {
         for (int64_t k = 0; k < vectors; ++k) sums[k] = F::combine(sums[k], load(x + r * row_stride + position(k, columns)));
       for (int64_t k = 0; k < vectors; ++k) {
         const int64_t at = position(k, columns);
-        for (int l = static_cast<int>(k * W - at); l < W; ++l) put(acc[at + l], combine(get(acc[at + l]), widen(sums[k][l])));
+        if (at == k * W)
+          add_wide(acc + at, sums[k]);
+        else
+          for (int l = static_cast<int>(k * W - at); l < W; ++l) put(acc[at + l], combine(get(acc[at + l]), widen(sums[k][l])));
       }
     }
+  }
+
+  /// acc[l] = acc[l] fold v[l], all lanes at once.
+  [[gnu::always_inline]] static void add_wide(Acc* acc, M v) {
+    typedef A WideV __attribute__((vector_size(W * sizeof(A))));
+    WideV wide;
+    if constexpr (truth)
+      wide = __builtin_convertvector((Vec<Index<C>, Bytes>)(v != M{}), WideV) & 1;
+    else if constexpr (__is_same(E, uint32_t))
+      wide = __builtin_convertvector((Vec<int32_t, Bytes>)v, WideV);
+    else
+      wide = __builtin_convertvector(v, WideV);
+    simd::store_raw(acc, F::combine(simd::load_raw<WideV>(acc), wide));
   }
 
   // ---- with indices ------------------------------------------------------------------------------------------------
@@ -326,17 +339,25 @@ struct Folding {
     for (int64_t r0 = 0; r0 < rows; r0 += kMost) {
       const int64_t end = rows - r0 < kMost ? rows - r0 : kMost;
       for (int64_t k = 0; k < vectors; ++k) best[k] = load_at(x + r0 * row_stride, k), where[k] = I{};
-      for (int64_t r = 1; r < end; ++r) {
+      // A NaN in `best` stays: nothing is greater, and a later NaN comes too late.
+      const auto step = [&](V & b, I & w, const T* row, int64_t k, int64_t r) __attribute__((always_inline)) {
+        const V v = load_at(row, k);
+        const I take = (I)F::better(b, v) & (I)(b == b);
+        b = take ? v : b;
+        w = take ? simd::splat<I>(static_cast<Index<C>>(r)) : w;
+      };
+      int64_t r = 1;
+      for (; r + 4 <= end; r += 4) {
         const T* const row = x + (r0 + r) * row_stride;
-        const I here = simd::splat<I>(static_cast<Index<C>>(r));
         for (int64_t k = 0; k < vectors; ++k) {
-          const V v = load_at(row, k);
-          // A NaN in `best` stays: nothing is greater, and a later NaN comes too late.
-          const I take = (I)F::better(best[k], v) & (I)(best[k] == best[k]);
-          best[k] = take ? v : best[k];
-          where[k] = take ? here : where[k];
+          V b = best[k];
+          I w = where[k];
+          for (int64_t u = 0; u < 4; ++u) step(b, w, row + u * row_stride, k, r + u);
+          best[k] = b, where[k] = w;
         }
       }
+      for (; r < end; ++r)
+        for (int64_t k = 0; k < vectors; ++k) step(best[k], where[k], x + (r0 + r) * row_stride, k, r);
       for (int64_t k = 0; k < vectors; ++k) {
         const int64_t at = columns < W ? 0 : position(k, columns);
         for (int64_t l = k * W - at; l < W && at + l < columns; ++l) {

@@ -7,9 +7,7 @@
 
 #include <cstdint>
 
-#if defined(__F16C__)
 #include <immintrin.h>
-#endif
 
 #include "runtime/dtype.h"
 
@@ -85,19 +83,35 @@ template <class V, class C>
   return V{} + c;
 }
 
+/// How elements of type T lie in memory: the half types as 16-bit words.
+template <class T>
+struct WordOf {
+  using type = T;
+};
+template <>
+struct WordOf<Half> {
+  using type = uint16_t;
+};
+template <>
+struct WordOf<BFloat16> {
+  using type = uint16_t;
+};
+/// As many elements of T as Vec<C> has lanes, unconverted.
+template <int Bytes, class C, class T>
+using Raw = Vec<typename WordOf<T>::type, VecOf<C, Bytes>::lanes* static_cast<int>(sizeof(T))>;
+
 /// binary16 to float, exactly, denormals included.
 template <int Bytes>
-[[gnu::always_inline]] inline Vec<float, Bytes> load_half(const Half* p) {
+[[gnu::always_inline]] inline Vec<float, Bytes> from_half(Vec<uint16_t, Bytes / 2> half) {
 #if defined(__AVX512F__)
-  if constexpr (Bytes == 64) return (Vec<float, Bytes>)_mm512_maskz_cvtph_ps(0xffff, load_raw<__m256i>(p));
+  if constexpr (Bytes == 64) return (Vec<float, Bytes>)_mm512_maskz_cvtph_ps(0xffff, (__m256i)half);
 #endif
 #if defined(__F16C__)
-  if constexpr (Bytes == 32) return (Vec<float, Bytes>)_mm256_cvtph_ps(load_raw<__m128i>(p));
+  if constexpr (Bytes == 32) return (Vec<float, Bytes>)_mm256_cvtph_ps((__m128i)half);
 #endif
   using U = Vec<uint32_t, Bytes>;
   using F = Vec<float, Bytes>;
-  using H = Vec<uint16_t, Bytes / 2>;
-  const U h = __builtin_convertvector(load_raw<H>(p), U);
+  const U h = __builtin_convertvector(half, U);
   const U magnitude = (h & 0x7fffu) << 13;
   // A denormal half is a denormal float here; multiplying by 2^112 moves both kinds to their places.
   const F scaled = bit_cast_to<F>(magnitude) * splat<F>(__builtin_bit_cast(float, 0x77800000u));
@@ -106,31 +120,70 @@ template <int Bytes>
   return bit_cast_to<F>(bits | (h & 0x8000u) << 16);
 }
 
-template <int Bytes>
-[[gnu::always_inline]] inline Vec<float, Bytes> load_bfloat16(const BFloat16* p) {
-  using U = Vec<uint32_t, Bytes>;
-  return bit_cast_to<Vec<float, Bytes>>(__builtin_convertvector(load_raw<Vec<uint16_t, Bytes / 2>>(p), U) << 16);
+/// Bytes to lanes of 4: what the compiler makes of a conversion by steps is several times slower.
+template <int Bytes, class C, class T>
+[[gnu::always_inline]] inline Vec<C, Bytes> from_bytes(Raw<Bytes, C, T> raw) {
+#if defined(__AVX512F__)
+  if constexpr (Bytes == 64 && sizeof(C) == 4)
+    return (Vec<C, Bytes>)(__is_same(T, uint8_t) ? _mm512_maskz_cvtepu8_epi32(0xffff, (__m128i)raw)
+                                                 : _mm512_maskz_cvtepi8_epi32(0xffff, (__m128i)raw));
+#endif
+#if defined(__AVX2__)
+  if constexpr (Bytes == 32 && sizeof(C) == 4) {
+    const __m128i low = _mm_cvtsi64_si128(bit_cast_to<int64_t>(raw));
+    return (Vec<C, Bytes>)(__is_same(T, uint8_t) ? _mm256_cvtepu8_epi32(low) : _mm256_cvtepi8_epi32(low));
+  }
+#endif
+  return __builtin_convertvector(raw, Vec<C, Bytes>);
+}
+
+template <int Bytes, class C, class T>
+[[gnu::always_inline]] inline Vec<C, Bytes> convert(Raw<Bytes, C, T> raw) {
+  if constexpr (__is_same(T, Half))
+    return from_half<Bytes>(raw);
+  else if constexpr (__is_same(T, BFloat16))
+    return bit_cast_to<Vec<float, Bytes>>(__builtin_convertvector(raw, Vec<uint32_t, Bytes>) << 16);
+  else if constexpr (sizeof(T) == sizeof(C))
+    return (Vec<C, Bytes>)raw;
+  else if constexpr (sizeof(T) == 1)
+    return from_bytes<Bytes, C, T>(raw);
+  else
+    return __builtin_convertvector(raw, Vec<C, Bytes>);
 }
 
 /// A full vector of elements of type T, converted to C.
 template <int Bytes, class C, class T>
 [[gnu::always_inline]] inline Vec<C, Bytes> load_as(const T* p) {
-  if constexpr (__is_same(C, T))
-    return load_raw<Vec<C, Bytes>>(p);
-  else if constexpr (__is_same(T, Half))
-    return load_half<Bytes>(p);
-  else if constexpr (__is_same(T, BFloat16))
-    return load_bfloat16<Bytes>(p);
-  else if constexpr (sizeof(T) == sizeof(C))
-    return (Vec<C, Bytes>)load_raw<Vec<T, Bytes>>(p);
-  else
-    return __builtin_convertvector(load_raw<Vec<T, Bytes / static_cast<int>(sizeof(C) / sizeof(T))>>(p), Vec<C, Bytes>);
+  return convert<Bytes, C, T>(load_raw<Raw<Bytes, C, T>>(p));
 }
 
 /// The first `count` elements, fewer than a full vector; nothing beyond is read. The other lanes are zero.
 template <int Bytes, class C, class T>
 [[gnu::always_inline]] inline Vec<C, Bytes> load_part(const T* p, int64_t count) {
-  alignas(Bytes) unsigned char buffer[VecOf<C, Bytes>::lanes * sizeof(T)] = {};
+  using R = Raw<Bytes, C, T>;
+#if defined(__AVX512BW__)
+  if constexpr (Bytes == 64) {
+    const uint64_t mask = _bzhi_u64(~uint64_t{0}, static_cast<unsigned>(count * static_cast<int64_t>(sizeof(T))));
+    if constexpr (sizeof(R) == 64)
+      return convert<Bytes, C, T>((R)_mm512_maskz_loadu_epi8(mask, p));
+    else if constexpr (sizeof(R) == 32)
+      return convert<Bytes, C, T>((R)_mm256_maskz_loadu_epi8(static_cast<__mmask32>(mask), p));
+    else if constexpr (sizeof(R) == 16)
+      return convert<Bytes, C, T>((R)_mm_maskz_loadu_epi8(static_cast<__mmask16>(mask), p));
+    else
+      return convert<Bytes, C, T>(bit_cast_to<R>(_mm_cvtsi128_si64(_mm_maskz_loadu_epi8(static_cast<__mmask16>(mask), p))));
+  }
+#elif defined(__AVX2__)
+  if constexpr (Bytes == 32 && sizeof(T) == 4) {
+    const auto mask = iota<int32_t, Bytes>() < splat<Vec<int32_t, Bytes>>(static_cast<int32_t>(count));
+    if constexpr (sizeof(R) == 32) return convert<Bytes, C, T>((R)_mm256_maskload_epi32(reinterpret_cast<const int*>(p), (__m256i)mask));
+  }
+  if constexpr (Bytes == 32 && sizeof(T) == 8) {
+    const auto mask = iota<int64_t, Bytes>() < splat<Vec<int64_t, Bytes>>(count);
+    return convert<Bytes, C, T>((R)_mm256_maskload_epi64(reinterpret_cast<const long long*>(p), (__m256i)mask));
+  }
+#endif
+  alignas(Bytes) unsigned char buffer[sizeof(R)] = {};
   __builtin_memcpy(buffer, p, static_cast<size_t>(count) * sizeof(T));
   return load_as<Bytes, C>(reinterpret_cast<const T*>(buffer));
 }
@@ -183,9 +236,43 @@ template <int Bytes, class T, class C>
 /// Stores the first `count` lanes only.
 template <int Bytes, class T, class C>
 [[gnu::always_inline]] inline void store_part(T* p, Vec<C, Bytes> v, int64_t count) {
+#if defined(__AVX512BW__)
+  if constexpr (Bytes == 64 && sizeof(T) == sizeof(C)) {
+    const uint64_t mask = _bzhi_u64(~uint64_t{0}, static_cast<unsigned>(count * static_cast<int64_t>(sizeof(T))));
+    return _mm512_mask_storeu_epi8(p, mask, (__m512i)v);
+  }
+#endif
   alignas(Bytes) unsigned char buffer[VecOf<C, Bytes>::lanes * sizeof(T)];
   store_as<Bytes, T, C>(reinterpret_cast<T*>(buffer), v);
   __builtin_memcpy(static_cast<void*>(p), buffer, static_cast<size_t>(count) * sizeof(T));
+}
+
+/// Stores past the caches; `p` is aligned to the vector.
+template <int Bytes, class C>
+[[gnu::always_inline]] inline void store_stream(C* p, Vec<C, Bytes> v) {
+#if defined(__AVX512F__)
+  if constexpr (Bytes == 64) return _mm512_stream_si512(reinterpret_cast<__m512i*>(p), (__m512i)v);
+#endif
+#if defined(__AVX2__)
+  if constexpr (Bytes == 32) return _mm256_stream_si256(reinterpret_cast<__m256i*>(p), (__m256i)v);
+#endif
+  if constexpr (Bytes == 16) _mm_stream_si128(reinterpret_cast<__m128i*>(p), (__m128i)v);
+}
+
+/// All lanes combined, by halves.
+template <int Bytes, class C, class F>
+[[gnu::always_inline]] inline C across(Vec<C, Bytes> v, F&& combine) {
+  if constexpr (Bytes == sizeof(C)) {
+    return v[0];
+  } else if constexpr (Bytes == 2 * sizeof(C)) {
+    return combine(C{v[0]}, C{v[1]});
+  } else {
+    struct Halves {
+      Vec<C, Bytes / 2> low, high;
+    };
+    const Halves h = __builtin_bit_cast(Halves, v);
+    return across<Bytes / 2, C>(combine(h.low, h.high), combine);
+  }
 }
 
 }  // namespace tailor::kernels::simd
