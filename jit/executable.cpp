@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 #include <map>
+#include <set>
 #include <variant>
 
 #include "ir/host_tensor.h"
@@ -26,6 +27,8 @@ namespace {
 
 /// Work (element operations) that is worth a range of its own on another thread.
 constexpr int64_t kWorkPerRange = 32 * 1024;
+/// Bytes of results from which on they are stored past the caches.
+constexpr int64_t kLargeResult = 8 << 20;
 /// Cuts fall on whole vectors and cache lines.
 constexpr int64_t kGrainMultiple = 64;
 
@@ -149,7 +152,29 @@ class Compiler {
           for (int n : group.nodes) (group.nodes.size() == 1 ? fuse_options.library : fuse_options.separate).insert(n);
         }
       }
-      if (!again) return;
+      if (!again) break;
+    }
+    choose_stores();
+  }
+
+  // Large results that no later launch reads go past the caches.
+  void choose_stores() {
+    std::set<ValueId> read_later;
+    for (size_t g = groups_.size(); g-- > 0;) {
+      if (nest_of_[g] >= 0) {
+        LoweredNest& lowered = exe_->nests_[static_cast<size_t>(nest_of_[g])];
+        int64_t bytes = 0;
+        bool read = false;
+        for (const NestMemory& m : lowered.memory)
+          if (m.written)
+            bytes += ir::extent_of(graph().spec(m.root)) * element_size(graph().spec(m.root).dtype), read |= read_later.contains(m.root);
+        for (const Expr& e : lowered.nest.exprs)
+          if (e.kind == ExprKind::Load) read |= lowered.memory[static_cast<size_t>(e.access.buffer)].written;
+        lowered.nest.nontemporal = bytes >= kLargeResult && !read;
+      }
+      for (int n : groups_[g].nodes)
+        for (const ir::Value& v : graph().nodes[static_cast<size_t>(n)].operands)
+          if (v.is_tensor()) read_later.insert(memory_->root(v.tensor));
     }
   }
 

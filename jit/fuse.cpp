@@ -57,7 +57,8 @@ std::vector<std::vector<Edge>> dependencies(const Graph& graph, const MemoryMap&
       const int definer = graph.values[static_cast<size_t>(source)].node;
       add(definer, false);
       // Memory written since the value was named must be read from memory.
-      for (const Access& w : writes[m]) add(w.node, w.node != definer || &w != &writes[m].back());
+      const bool current = writes[m].empty() || writes[m].back().node == definer;
+      for (const Access& w : writes[m]) add(w.node, !current);
       reads[m].push_back({number, v});
     }
     if (writes_memory) {

@@ -124,6 +124,9 @@ class Lowering {
     for (int n : group_.nodes)
       if (writes_first_operand(node(n))) {
         const ValueId v = node(n).outputs[0];
+        // Of several writes to one place the last one stays: nobody outside sees the others.
+        std::erase_if(stores_,
+                      [&](const PendingStore& s) { return s.effect && memory_.same_place(graph_, s.target, node(n).operands[0].tensor); });
         stores_.push_back({v, node(n).operands[0].tensor, level(v), is_wide(graph_.spec(v).sizes), true});
       }
     for (const auto& [v, l] : reductions_) deepest_ = std::max(deepest_, l);

@@ -1,0 +1,196 @@
+#include "jit/fusion.h"
+
+#include "ir/passes/passes.h"
+#include "jit/run_graph.h"
+
+namespace tailor::jit {
+namespace {
+
+struct Fused {
+  ir::Graph graph;
+  std::vector<Group> groups;
+  std::vector<std::string> names() const {
+    std::vector<std::string> result;
+    for (const Group& g : groups) {
+      std::string text;
+      for (int n : g.nodes) text += (text.empty() ? "" : " ") + std::string(graph.nodes[static_cast<size_t>(n)].op->name);
+      result.push_back(text);
+    }
+    return result;
+  }
+};
+
+Fused fused(std::string_view body) {
+  const std::string text = "graph \"g\" {\n" + std::string(body) + "\n}";
+  testing::check_backends(text, 1e-4);
+  Fused f;
+  f.graph = ir::optimize(ir::parse_graph(text));
+  f.groups = fuse(f.graph, ir::MemoryMap(f.graph));
+  return f;
+}
+
+using Names = std::vector<std::string>;
+
+TEST(Fuse, ChainsAndDiamondsAreOneGroup) {
+  EXPECT_EQ(fused(R"(
+    %0: f32[8] = placeholder "x"
+    %1 = exp(%0)
+    %2 = neg(%0)
+    %3 = mul(%1, %2)
+    %4 = add(%3, %1)
+    return %4, %2)")
+                .names(),
+            (Names{"exp neg mul add"}));
+}
+
+TEST(Fuse, SoftmaxIsOneGroup) {
+  EXPECT_EQ(fused(R"(
+    %0: f32[8, 40] = placeholder "x"
+    %1 = softmax(%0, dim=1, dtype=none)
+    return %1)")
+                .groups.size(),
+            1u);
+}
+
+TEST(Fuse, LayerNormWithActivationIsOneGroup) {
+  EXPECT_EQ(fused(R"(
+    %0: f32[8, 40] = placeholder "x"
+    %1: f32[40] = placeholder "w"
+    %2: f32[40] = placeholder "b"
+    %3 = layer_norm(%0, %1, %2, normalized_shape=[40], eps=1e-05)
+    %4 = gelu(%3)
+    %5 = add(%4, %0)
+    return %5)")
+                .groups.size(),
+            1u);
+}
+
+TEST(Fuse, ReductionsOfDifferentDimsAreApart) {
+  const Fused f = fused(R"(
+    %0: f32[8, 40] = placeholder "x"
+    %1 = mul(%0, %0)
+    %2 = sum(%1, dim=[0], keepdim=false, dtype=none)
+    %3 = sum(%1, dim=[1], keepdim=false, dtype=none)
+    return %2, %3)");
+  EXPECT_EQ(f.groups.size(), 2u);
+  for (const Group& g : f.groups) EXPECT_EQ(g.stored.size(), 1u) << "the square is computed again, not kept";
+}
+
+TEST(Fuse, DearProducersAreKept) {
+  const Fused f = fused(R"(
+    %0: f32[400] = placeholder "x"
+    %1: f32[300, 400] = placeholder "y"
+    %2 = exp(%0)
+    %3 = tanh(%2)
+    %4 = mul(%1, %3)
+    return %4)");
+  EXPECT_EQ(f.names(), (Names{"exp tanh", "mul"}));
+  EXPECT_EQ(fused(R"(
+    %0: f32[400] = placeholder "x"
+    %1: f32[300, 400] = placeholder "y"
+    %2 = add(%0, 1.0)
+    %3 = mul(%1, %2)
+    return %3)")
+                .groups.size(),
+            1u)
+      << "cheap ones are computed again";
+}
+
+TEST(Fuse, LibraryCallsSeparateWhatDependsOnThem) {
+  EXPECT_EQ(fused(R"(
+    %0: f32[8, 8] = placeholder "x"
+    %1 = exp(%0)
+    %2 = matmul(%1, %0)
+    %3 = add(%2, %1)
+    %4 = neg(%1)
+    return %3, %4)")
+                .names(),
+            (Names{"exp neg", "mm", "add"}));
+}
+
+TEST(Fuse, ReadsAreNotMovedAcrossWrites) {
+  // y reads x transposed before x is overwritten; z reads it after.
+  const Fused f = fused(R"(
+    %0: f32[8, 8] = placeholder "x"
+    %1 = t(%0)
+    %2 = exp(%1)
+    %3: f32[8, 8] = inplace mul(%0, 2.0)
+    %4 = neg(%1)
+    return %2, %4)");
+  EXPECT_EQ(f.names(), (Names{"exp", "mul", "neg"}));
+}
+
+TEST(Fuse, UpdatesOfTheSamePlaceAreOneGroup) {
+  // Adam: everything happens at one element.
+  const Fused f = fused(R"(
+    %0: f32[64] = placeholder "p"
+    %1: f32[64] = placeholder "g"
+    %2: f32[64] = placeholder "m"
+    %3: f32[64] = placeholder "v"
+    %4: f32[64] = inplace lerp(%2, %1, 0.1)
+    %5: f32[64] = inplace mul(%3, 0.999)
+    %6: f32[64] = inplace addcmul(%5, %1, %1, 0.001)
+    %7 = sqrt(%3)
+    %8 = abs(%7)
+    %9 = add(%8, 1e-08)
+    %10: f32[64] = inplace addcdiv(%0, %2, %9, -0.001)
+    return)");
+  EXPECT_EQ(f.groups.size(), 1u);
+}
+
+TEST(Fuse, NoCycles) {
+  // add needs neg and, through the matmul, exp: exp and add must not be one group.
+  EXPECT_EQ(fused(R"(
+    %0: f32[8, 8] = placeholder "x"
+    %1 = exp(%0)
+    %2 = matmul(%1, %0)
+    %3 = add(%1, %2)
+    return %3, %1)")
+                .names(),
+            (Names{"exp", "mm", "add"}));
+}
+
+TEST(Fuse, FailingOpsKeepTheirPlaceAmongWrites) {
+  const Fused f = fused(R"(
+    %0: i64[8] = placeholder "x"
+    %1: i64[8] = placeholder "y"
+    %2 = mul(%1, 0)
+    %3 = add(%2, 1)
+    %4: i64[8] = inplace add(%0, 1)
+    %5 = remainder(%0, %3)
+    %6: i64[8] = inplace add(%1, 1)
+    return %5)");
+  const Names names = f.names();
+  const auto at = [&](std::string_view op) {
+    return std::find_if(names.begin(), names.end(), [&](const std::string& n) { return n.find(op) != std::string::npos; }) - names.begin();
+  };
+  EXPECT_GT(names.size(), 2u);
+  EXPECT_LT(at("remainder"), static_cast<int64_t>(names.size()) - 1) << "the write after it comes after it";
+}
+
+TEST(Fuse, DataErrorsNameTheLineAndComeAfterEarlierWrites) {
+  const ir::Graph graph = ir::parse_graph(R"(graph "g" {
+    %0: i64[4] = placeholder "x"
+    %1: i64[4] = placeholder "d"
+    %2: i64[4] = inplace add(%0, 1)
+    %3 = remainder(%0, %1)   # model.cpp:12
+    %4: i64[4] = inplace add(%0, 10)
+    return %3
+  })");
+  for (Backend backend : {Backend::LoopInterpreter, Backend::Llvm, Backend::Eager}) {
+    CompileOptions options;
+    options.backend = backend;
+    const auto exe = compile(graph, options);
+    std::vector<int64_t> x{1, 2, 3, 4}, d{1, 0, 1, 1}, out(4);
+    void* in[] = {x.data(), d.data()};
+    void* outs[] = {out.data()};
+    try {
+      exe->run(in, {}, outs);
+      FAIL() << "no error";
+    } catch (const Error& e) { EXPECT_NE(std::string(e.what()).find("division by zero, at model.cpp:12"), std::string::npos) << e.what(); }
+    EXPECT_EQ(x, (std::vector<int64_t>{2, 3, 4, 5})) << testing::backend_name(backend);
+  }
+}
+
+}  // namespace
+}  // namespace tailor::jit
