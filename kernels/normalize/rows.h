@@ -62,7 +62,7 @@ struct Rows {
     return a.sqrt(simd::splat<V>(c))[0];
   }
 
-  [[gnu::always_inline]] static V greater(V m, V v) { return (v > m) | (v != v) ? v : m; }  // NaN stays and wins
+  [[gnu::always_inline]] static V greater(V m, V v) { return ((v > m) | (v != v)) ? v : m; }  // NaN stays and wins
 
   [[gnu::always_inline]] static C across_sum(V v) {
     return simd::across<Bytes, C>(
@@ -70,7 +70,7 @@ struct Rows {
   }
   [[gnu::always_inline]] static C across_max(V v) {
     return simd::across<Bytes, C>(
-        v, []<class X>(X a, X b) __attribute__((always_inline)) { return (b > a) | (b != b) ? b : a; });
+        v, []<class X>(X a, X b) __attribute__((always_inline)) { return ((b > a) | (b != b)) ? b : a; });
   }
 
   template <class F>

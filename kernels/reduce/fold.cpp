@@ -18,8 +18,8 @@ A combine(Fold fold, A a, A b) {
   switch (fold) {
     case Fold::Sum: return a + b;
     case Fold::Prod: return a * b;
-    case Fold::Max: return (b > a) | (b != b) ? b : a;
-    case Fold::Min: return (b < a) | (b != b) ? b : a;
+    case Fold::Max: return ((b > a) | (b != b)) ? b : a;
+    case Fold::Min: return ((b < a) | (b != b)) ? b : a;
     case Fold::Any: return static_cast<A>((a != 0) | (b != 0));
     case Fold::All: return static_cast<A>((a != 0) | (b != 0));  // "some element is zero"
   }
