@@ -2,6 +2,7 @@
 #include "ir/ops/attention.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <type_traits>
@@ -103,12 +104,11 @@ class Attention {
     std::shared_ptr<const gemm::PackedB> packed;
     if (end - begin > 12 && s_.s > 0) packed = gemm::pack_b(scalar_type_of<T>, s_.e, s_.s, key);
     const int64_t block = std::min(block_rows(), end - begin);
-    Scratch<T> query(block * s_.e), scores(block * s_.s), sums(block * s_.v);
+    Scratch<T> query(block * s_.e), scores(block * s_.s), sums(in_place(out_, s_.v) ? 0 : block * s_.v);
     for (int64_t row = begin; row < end; row += block) {
       const int64_t count = std::min(block, end - row), seen = s_.causal ? std::min(s_.s, row + count) : s_.s;
       const D* q = at(q_, head) + row * q_.row;
-      for (int64_t i = 0; i < count; ++i)
-        for (int64_t j = 0; j < s_.e; ++j) query[i * s_.e + j] = static_cast<T>(q[i * q_.row + j * q_.column]) * static_cast<T>(s_.scale);
+      scale_query(q, count, query.data());
       gemm::Problem p;
       p.dtype = scalar_type_of<T>;
       p.m = count;
@@ -125,11 +125,33 @@ class Attention {
       p.k = seen;
       p.a = gemm::Matrix(scores.data(), seen, 1);
       p.b = value;
-      p.c = gemm::Matrix(sums.data(), s_.v, 1);
-      gemm::run(p);
       D* out = const_cast<D*>(at(out_, head)) + row * out_.row;
+      const bool direct = in_place(out_, s_.v);
+      p.c = direct ? gemm::Matrix(out, out_.row, 1) : gemm::Matrix(sums.data(), s_.v, 1);
+      gemm::run(p);
+      if (direct) continue;
       for (int64_t i = 0; i < count; ++i)
         for (int64_t j = 0; j < s_.v; ++j) out[i * out_.row + j * out_.column] = D(sums[i * s_.v + j]);
+    }
+  }
+
+  // The scale goes into the few elements of the query rather than into every score.
+  void scale_query(const D* q, int64_t count, T* to) const {
+    const T scale = static_cast<T>(s_.scale);
+    for (int64_t i = 0; i < count; ++i, q += q_.row, to += s_.e) {
+      int64_t j = 0;
+      if constexpr (kNative) {
+        typedef T V __attribute__((vector_size(16)));
+        constexpr int64_t kLanes = 16 / sizeof(T);
+        if (q_.column == 1)
+          for (; j + kLanes <= s_.e; j += kLanes) {
+            V v;
+            std::memcpy(&v, q + j, sizeof v);
+            v *= scale;
+            std::memcpy(to + j, &v, sizeof v);
+          }
+      }
+      for (; j < s_.e; ++j) to[j] = static_cast<T>(q[j * q_.column]) * scale;
     }
   }
 

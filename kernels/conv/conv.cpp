@@ -39,6 +39,10 @@ class Convolution {
     const int64_t threads = get_num_threads();
     const bool by_image = s_.n >= 2 * threads;
     parallel_for(0, s_.n, by_image ? 1 : s_.n, [&](int64_t begin, int64_t end) {
+      if (in_place()) {
+        for (int64_t n = begin; n < end; ++n) products(n, reinterpret_cast<const T*>(call_.input) + n * call_.input_image);
+        return;
+      }
       Scratch<T> phases(layout_.elements() + 64);  // whole vectors are read past the last pixel
       std::fill_n(phases.data() + layout_.elements(), 64, T(0));
       for (int64_t n = begin; n < end; ++n) image(n, phases.data());
@@ -48,12 +52,28 @@ class Convolution {
  private:
   int64_t block_start(int64_t b) const { return rows_ * b / blocks_; }
 
+  // The input serves as it is: one phase, no padding, and no vector reaches past the last pixel.
+  bool in_place() const {
+    if (!std::is_same_v<T, D> || layout_.phases.size() != 1 || call_.input_channel != layout_.plane) return false;
+    int64_t expected = 1;
+    for (int d = 2; d >= 0; --d) {
+      if (s_.stride[d] != 1 || s_.before[d] != 0 || s_.in[d] != layout_.size[d] || (s_.in[d] != 1 && call_.input_stride[d] != expected))
+        return false;
+      expected *= s_.in[d];
+    }
+    return s_.taps() == 1 && s_.out[1] * s_.out[2] % set_.lanes == 0;
+  }
+
   void image(int64_t n, T* phases) const {
     const Image from{call_.input + n * call_.input_image * static_cast<int64_t>(sizeof(D)),
                      call_.input_channel,
                      {call_.input_stride[0], call_.input_stride[1], call_.input_stride[2]}};
     parallel_for(0, s_.in_channels, std::max<int64_t>(1, 16384 / std::max<int64_t>(layout_.plane, 1)),
                  [&](int64_t begin, int64_t end) { fill_phases<T, D>(phases, layout_, s_, from, begin, end); });
+    products(n, phases);
+  }
+
+  void products(int64_t n, const T* phases) const {
     const int64_t width = layout_.size[2], pixels = (s_.out[1] - 1) * width + s_.out[2], panel = 2 * set_.lanes,
                   panels = (pixels + panel - 1) / panel;
     const int64_t work = panel * k_ * rows_;
@@ -70,10 +90,18 @@ class Convolution {
   void columns(int64_t n, int64_t g, int64_t z, int64_t first, int64_t count, const T* phases) const {
     const int64_t panel = 2 * set_.lanes;
     const T* from = phases + g * (s_.in_channels / s_.groups) * layout_.plane + z * layout_.size[1] * layout_.size[2] + first;
+    // Channels a multiple of 1 KiB apart share cache sets: their pixels are brought together when several blocks of rows read them.
+    const bool crowded = s_.taps() == 1 && blocks_ >= 2 && layout_.plane * static_cast<int64_t>(sizeof(T)) % 1024 == 0;
+    Scratch<T> gathered(crowded ? k_ * panel : 0);
+    if (crowded) set_.pack[0](gathered.data(), from, count, 1, k_, layout_.plane, panel);
     alignas(64) T tile[kMaxRows * 32];
     for (int64_t b = 0; b < blocks_; ++b) {
       const int64_t row = g * rows_ + block_start(b), rows = block_start(b + 1) - block_start(b);
-      set_.indirect[rows - 1][count <= set_.lanes ? 0 : 1](k_, packed_.data() + row * k_, from, layout_.offsets.data(), tile, panel, count);
+      const int vectors = count <= set_.lanes ? 0 : 1;
+      if (gathered.data() != nullptr)
+        set_.packed[rows - 1][vectors](k_, packed_.data() + row * k_, 0, gathered.data(), panel, tile, panel, count);
+      else
+        set_.indirect[rows - 1][vectors](k_, packed_.data() + row * k_, from, layout_.offsets.data(), tile, panel, count);
       store(n, row, rows, z, first, count, tile, panel);
     }
   }
