@@ -176,7 +176,7 @@ class Attention {
       std::fill_n(scores, n, sum != sum ? sum : T(0));
       return;
     }
-    normalize::loops(scalar_type_of<T>).softmax_rows(scores, scores, 1, seen, nullptr, false);
+    normalize::loops(scalar_type_of<T>).softmax_rows(scores, scores, 1, seen, nullptr, false, false);
     std::fill(scores + seen, scores + n, T(0));
   }
 
