@@ -86,7 +86,7 @@ class Compiled final : public CompiledModule {
 }  // namespace
 
 std::shared_ptr<const CompiledModule> compile_nests(std::span<const LoopNest> nests, const EmitOptions& options) {
-  return std::make_shared<Compiled>(nests, target_for(options.isa.value_or(host_isa())));
+  return std::make_shared<Compiled>(nests, target_for(options.isa.value_or(kernels::isa())));
 }
 
 void warm_up() {

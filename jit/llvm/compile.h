@@ -17,7 +17,7 @@
 namespace tailor::jit {
 
 struct EmitOptions {
-  std::optional<kernels::Isa> isa;  // none: the highest of this machine
+  std::optional<kernels::Isa> isa;  // none: kernels::isa()
 };
 
 struct CompileTimes {

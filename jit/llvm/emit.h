@@ -29,6 +29,9 @@ struct Schedule {
   /// Loads that are contiguous along this outer dim instead of the vector dim: square tiles are transposed in registers. -1: none.
   int tile_dim = -1;
   std::vector<int> tiled;  // those loads
+  /// Loads of a computing stage that an earlier stage has brought into the cache: beside them, those of the next outer point are
+  /// prefetched, so that memory works while the stage computes.
+  std::vector<int> prefetched;
 };
 Schedule choose_schedule(const LoopNest& nest, const Target& target);
 
@@ -124,6 +127,7 @@ class NestEmitter {
   llvm::Value* bounds_mask(const Access& access, unsigned lanes);
   llvm::Value* lane_offsets(const Size& stride, bool clamp);
   llvm::Value* lane_pointers(const Access& access, llvm::Type* element, llvm::Value* pointer, bool clamp);
+  void prefetch_next(const Access& access, llvm::Value* pointer);
   Size vector_stride(const IndexMap& map) const;
 
   llvm::Module& module_;

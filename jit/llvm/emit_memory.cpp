@@ -102,6 +102,21 @@ Value* NestEmitter::lane_pointers(const Access& access, llvm::Type* element, Val
   return b_.CreateGEP(element, pointer, lane_offsets(stride, clamp));
 }
 
+/// One prefetch for each cache line that the lanes cover, at the same place of the next outer point.
+void NestEmitter::prefetch_next(const Access& access, Value* pointer) {
+  constexpr int64_t kLine = 64;
+  const ScalarType type = nest_.buffers[static_cast<size_t>(access.buffer)].dtype;
+  int outer = -1;
+  for (size_t d = 0; d < nest_.dims.size(); ++d)
+    if (!nest_.dims[d].inner) outer = static_cast<int>(d);
+  Value* next = b_.CreateGEP(memory_llvm_type(context_, type), pointer, size(access.index.strides[static_cast<size_t>(outer)]));
+  const int64_t bytes = lanes_ * element_size(type);
+  for (int64_t at = 0; at < bytes; at += kLine) {
+    Value* line = b_.CreateConstGEP1_64(b_.getInt8Ty(), next, static_cast<uint64_t>(at));
+    b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()}, {line, b_.getInt32(0), b_.getInt32(2), b_.getInt32(1)});
+  }
+}
+
 Datum NestEmitter::emit_load(const Expr& e, unsigned lanes) {
   const Access& access = e.access;
   const Buffer& buffer = nest_.buffers[static_cast<size_t>(access.buffer)];
@@ -129,6 +144,9 @@ Datum NestEmitter::emit_load(const Expr& e, unsigned lanes) {
                           ? !is_zero(vector_stride(access.index)) || !nest_.dims[static_cast<size_t>(nest_.vector_dim)].inner
                           : is_one(vector_stride(access.index));
     if (unit) {
+      if (std::find(schedule_.prefetched.begin(), schedule_.prefetched.end(), static_cast<int>(&e - nest_.exprs.data())) !=
+          schedule_.prefetched.end())
+        prefetch_next(access, pointer);
       raw = mask == nullptr ? static_cast<Value*>(b_.CreateAlignedLoad(type, pointer, align))
                             : b_.CreateMaskedLoad(type, pointer, align, mask, passthru);
     } else {

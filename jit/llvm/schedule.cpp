@@ -25,6 +25,7 @@ int64_t register_element(const LoopNest& nest) {
 }
 
 constexpr int64_t kColumnBytes = 16 * 1024;  // of accumulators: half a first-level cache
+constexpr int64_t kRowWorthPrefetching = 256;
 constexpr int64_t kFewRows = 32, kFewColumns = 64, kSmallTile = 4;
 
 /// How many registers of each value an iteration of a folding stage handles. A fold of little else than loads is bound by the
@@ -93,6 +94,39 @@ void choose_tiles(const LoopNest& nest, const Target& target, Schedule& s) {
   }
 }
 
+/// Rows that are read by several stages: the stage after the first that computes most prefetches the next row.
+void choose_prefetches(const LoopNest& nest, Schedule& s) {
+  size_t first = nest.stages.size(), best = 0;
+  int most = 0, outer = -1;
+  for (size_t d = 0; d < nest.dims.size(); ++d)
+    if (!nest.dims[d].inner) outer = static_cast<int>(d);
+  for (size_t i = 0; i < nest.stages.size(); ++i) {
+    if (nest.stages[i].dims.empty()) continue;
+    if (first == nest.stages.size()) {
+      first = i;
+    } else if (const int cost = stage_cost(nest, nest.stages[i]); cost > most) {
+      most = cost, best = i;
+    }
+  }
+  if (outer < 0 || most == 0) return;
+  auto unit_load = [&](const Expr& e) {
+    return e.kind == ExprKind::Load && nest.buffers[static_cast<size_t>(e.access.buffer)].kind == BufferKind::Input &&
+           e.access.bounds.empty() && e.access.index.strides[static_cast<size_t>(nest.vector_dim)] == Size(1) &&
+           !(e.access.index.strides[static_cast<size_t>(outer)] == Size(0));
+  };
+  for (const int id : nest.stages[best].exprs) {
+    const Expr& e = nest.exprs[static_cast<size_t>(id)];
+    if (!unit_load(e)) continue;
+    const auto& before = nest.stages[first].exprs;
+    const bool again = std::any_of(before.begin(), before.end(), [&](int b) {
+      const Expr& other = nest.exprs[static_cast<size_t>(b)];
+      return unit_load(other) && other.access.buffer == e.access.buffer && other.access.index.offset == e.access.index.offset &&
+             other.access.index.strides == e.access.index.strides;
+    });
+    if (again) s.prefetched.push_back(id);
+  }
+}
+
 /// No more lanes than a short dim fills.
 unsigned fit(unsigned lanes, const Size& extent) {
   if (extent.is_static() && extent.value > 0)
@@ -112,6 +146,7 @@ Schedule choose_schedule(const LoopNest& nest, const Target& target) {
     for (size_t i = 0; i < nest.stages.size(); ++i)
       if (std::find(nest.stages[i].dims.begin(), nest.stages[i].dims.end(), nest.vector_dim) != nest.stages[i].dims.end())
         s.per_stage[i] = fit(s.native * registers_for(nest, nest.stages[i], false), dim.extent);
+    if (!dim.extent.is_static() || dim.extent.value >= kRowWorthPrefetching) choose_prefetches(nest, s);
     return s;
   }
   unsigned registers = 16;
