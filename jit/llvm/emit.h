@@ -127,6 +127,8 @@ class NestEmitter {
   llvm::Value* bounds_mask(const Access& access, unsigned lanes);
   llvm::Value* lane_offsets(const Size& stride, bool clamp);
   llvm::Value* lane_pointers(const Access& access, llvm::Type* element, llvm::Value* pointer, bool clamp);
+  llvm::Value* load_interleaved(const Access& access, llvm::Type* element);
+  bool is_interleaved(const Access& access) const;
   void prefetch_next(const Access& access, llvm::Value* pointer);
   Size vector_stride(const IndexMap& map) const;
 

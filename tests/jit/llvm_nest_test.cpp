@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <random>
 
 #include "ir/formula.h"
@@ -43,6 +44,14 @@ Memory small_numbers(ScalarType type, int64_t n, unsigned seed = 1, int low = -3
   return m;
 }
 
+/// Compiles a nest once at each level: tests run one nest with many run-time sizes.
+std::shared_ptr<const CompiledModule> compiled(const LoopNest& nest, Isa isa) {
+  static std::map<std::pair<std::string, Isa>, std::shared_ptr<const CompiledModule>> known;
+  auto& module = known[{to_string(nest), isa}];
+  if (module == nullptr) module = compile_nests({&nest, 1}, {.isa = isa});
+  return module;
+}
+
 /// Runs the nest compiled at each level and interpreted; all memory must end up the same.
 void expect_same(const LoopNest& nest, const std::vector<Memory>& memory, std::vector<int64_t> sizes, int64_t end,
                  std::vector<int64_t> scalars = {}) {
@@ -55,7 +64,7 @@ void expect_same(const LoopNest& nest, const std::vector<Memory>& memory, std::v
   std::vector<Memory> want = memory;
   interpret_nest(nest, pointers(want).data(), sizes.data(), scalars.data(), 0, end);
   for (Isa isa : levels()) {
-    const auto module = compile_nests({&nest, 1}, {.isa = isa});
+    const auto module = compiled(nest, isa);
     std::vector<Memory> got = memory;
     // In two parts, as threads would.
     const int64_t middle = end / 3;
@@ -118,6 +127,25 @@ TEST(LlvmNest, GathersAndScattersOtherStrides) {
                   {n, 5, n - 1}, n);
     }
   }
+}
+
+TEST(LlvmNest, LoadsFieldsOfRecords) {
+  for (ScalarType type : {kFloat32, kInt64})
+    for (int64_t fields : {2, 3, 4})
+      for (bool dynamic : {false, true})
+        for (int64_t n : {1, 16, 32, 45}) {
+          NestBuilder b;
+          b.outer(3);
+          b.vectorise(b.outer(dynamic ? b.size() : Size(n)));
+          b.stage();
+          const int in = b.buffer(BufferKind::Input, type), out = b.buffer(BufferKind::Output, type);
+          int value = b.index(b.map({0, 1}), type == kInt64 ? kInt64 : kInt32);
+          if (type == kFloat32) value = b.cast(value, type);
+          for (int64_t f = 0; f < fields; ++f) value = b.op("sub", {b.load(in, b.map({64 * fields, fields}, f + fields)), value}, type);
+          b.store(out, b.map({64, 1}), value);
+          std::vector<int64_t> sizes = {n};
+          expect_same(b.nest(), {small_numbers(type, fields * (2 * 64 + n + 1)), Memory(type, 3 * 64)}, sizes, 3);
+        }
 }
 
 TEST(LlvmNest, TransposesOperands) {
