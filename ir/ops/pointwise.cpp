@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "ir/ops/pointwise_checks.h"
 #include "ir/promotion.h"
 
 namespace tailor::ir {
@@ -41,33 +42,11 @@ Device common_device(const OpDef& op, std::span<const TensorSpec* const> tensors
   return device;
 }
 
-// ---- checks of single ops -----------------------------------------------------------------------------------------
-
-void check_alpha(const OpDef& op, const SpecCall& call, const PointwiseTypes& types) {
-  if (call.operands.size() < 3 || !call.operands[2].is_scalar()) return;
-  const tailor::Scalar& alpha = call.operands[2].scalar;
-  check(!alpha.is_boolean() || types.result == kBool, op.name, ": Boolean alpha only supported for Boolean results.");
-  check(is_floating_point(types.result) || !alpha.is_floating_point(), op.name,
-        ": For integral input tensors, argument alpha must not be a floating point number.");
-}
-
 void check_call(const OpDef& op, const SpecCall& call, const PointwiseTypes& types) {
-  const auto scalar = [&](size_t i) {
-    return i < call.operands.size() && call.operands[i].is_scalar() ? &call.operands[i].scalar : nullptr;
-  };
-  if (op.name == Add::name || op.name == Sub::name || op.name == Rsub::name) {
-    check_alpha(op, call, types);
-  } else if (op.name == Pow::name) {
-    const tailor::Scalar* exponent = scalar(1);
-    check(is_floating_point(types.compute) || !exponent || exponent->to_int() >= 0,
-          "pow: Integers to negative integer powers are not allowed.");
-  } else if (op.name == Celu::name) {
-    const tailor::Scalar* alpha = scalar(1);
-    check(!alpha || alpha->to_double() != 0, "celu: ZeroDivisionError: alpha cannot be 0 for CELU");
-  } else if (op.name == Hardtanh::name) {
-    const tailor::Scalar *low = scalar(1), *high = scalar(2);
-    check(!low || !high || !(low->to_double() > high->to_double()), "hardtanh: min_val cannot be greater than max_val");
-  } else if (op.name == Where::name) {
+  std::array<const tailor::Scalar*, 8> scalars{};
+  for (size_t i = 0; i < call.operands.size(); ++i) scalars[i] = call.operands[i].is_scalar() ? &call.operands[i].scalar : nullptr;
+  check_scalar_operands(op, types.result, {scalars.data(), call.operands.size()});
+  if (op.name == Where::name) {
     check(call.has_tensor(0), "where: expected condition to be a boolean tensor");
     const ScalarType condition = call.tensor(0).dtype;
     check(condition == kBool || condition == kUInt8, "where expected condition to be a boolean tensor, but got a tensor with dtype ",
@@ -97,6 +76,8 @@ std::vector<TensorSpec> infer_pointwise(const OpDef& op, const SpecCall& call) {
     storage[tensors_count++] = operand.tensor;
     requires_grad |= operand.tensor->requires_grad;
   }
+  // torch computes rsub as other - alpha * self: the layout of the result follows `other` first.
+  if (op.name == Rsub::name && tensors_count == 2) std::swap(storage[0], storage[1]);
   const std::span<const TensorSpec* const> tensors(storage.data(), tensors_count);
   const PointwiseTypes types = pointwise_types(op, call);
   check_call(op, call, types);
@@ -140,4 +121,25 @@ const bool registered = [] {
 }();
 
 }  // namespace
+
+void check_scalar_operands(const OpDef& op, ScalarType result, std::span<const tailor::Scalar* const> scalars) {
+  const auto scalar = [&](size_t i) { return i < scalars.size() ? scalars[i] : nullptr; };
+  if (op.name == Add::name || op.name == Sub::name || op.name == Rsub::name) {
+    const tailor::Scalar* alpha = scalar(2);
+    if (!alpha) return;
+    check(!alpha->is_boolean() || result == kBool, op.name, ": Boolean alpha only supported for Boolean results.");
+    check(is_floating_point(result) || !alpha->is_floating_point(), op.name,
+          ": For integral input tensors, argument alpha must not be a floating point number.");
+  } else if (op.name == Pow::name) {
+    const tailor::Scalar* exponent = scalar(1);
+    check(is_floating_point(result) || !exponent || exponent->to_int() >= 0, "pow: Integers to negative integer powers are not allowed.");
+  } else if (op.name == Celu::name) {
+    const tailor::Scalar* alpha = scalar(1);
+    check(!alpha || alpha->to_double() != 0, "celu: ZeroDivisionError: alpha cannot be 0 for CELU");
+  } else if (op.name == Hardtanh::name) {
+    const tailor::Scalar *low = scalar(1), *high = scalar(2);
+    check(!low || !high || !(low->to_double() > high->to_double()), "hardtanh: min_val cannot be greater than max_val");
+  }
+}
+
 }  // namespace tailor::ir
