@@ -221,6 +221,11 @@ std::vector<const TensorSpec*> specs_of(const SpecCall& call) {
   return specs;
 }
 
+// One operand is reduced as `sum` reduces it: integers become int64. Products keep their dtype.
+ScalarType result_dtype(ScalarType type, size_t operands, const Labels& order, const Labels& output) {
+  return operands == 1 && is_integral(type, true) && order.size() > output.size() ? kInt64 : type;
+}
+
 std::vector<TensorSpec> infer_einsum(const OpDef&, const SpecCall& call) {
   const std::vector<const TensorSpec*> specs = specs_of(call);
   const Einsum e = parse(einsum_text(call.attrs[0].as_ints()), specs);
@@ -230,7 +235,7 @@ std::vector<TensorSpec> infer_einsum(const OpDef&, const SpecCall& call) {
   for (const TensorSpec* s : specs)
     check(s->dtype == specs[0]->dtype, "einsum(): expected all operands to have the same dtype, but got: ", specs[0]->dtype, " and ",
           s->dtype);
-  return {TensorSpec(specs[0]->dtype, sizes, specs[0]->device)};
+  return {TensorSpec(result_dtype(specs[0]->dtype, specs.size(), order, e.output), sizes, specs[0]->device)};
 }
 
 std::vector<int> decompose_einsum(Builder& b, std::span<const Value> operands, std::span<const AttrRef> attrs) {
@@ -259,10 +264,12 @@ std::vector<int> decompose_einsum(Builder& b, std::span<const Value> operands, s
   Dims rest;
   for (size_t d = e.output.size(); d < order.size(); ++d)
     if (b.spec(result).sizes[d] != 1) rest.push_back(static_cast<int64_t>(d));
+  const ScalarType type = result_dtype(copies[0].dtype, copies.size(), order, e.output);
+  if (type == kInt64) result = c.cast(result, type);
   result = sum_dims(b, result, rest);
   sizes.resize(e.output.size());
   for (size_t d = order.size(); d > e.output.size(); --d) result = b.call("select", {result}, {static_cast<int64_t>(d - 1), 0});
-  return {c.cast(result, copies[0].dtype)};
+  return {c.cast(result, type)};
 }
 
 [[maybe_unused]] const bool registered = [] {
