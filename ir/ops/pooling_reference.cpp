@@ -54,37 +54,43 @@ std::vector<HostTensor> reference_pool(const ReferenceCall& call) {
   return outs;
 }
 
-// Weights of the input positions that one output position is made of, along every dim.
+// Weights of the input positions that one output position is made of, along every dim. Bytes are resampled one dim after the other,
+// the last one first, and rounded after each.
 std::vector<HostTensor> reference_interpolate(const ReferenceCall& call) {
   const HostTensor& x = call.tensor(0);
   const InterpolateShape s = interpolate_shape(call.op, x.spec, call.attrs);
   HostTensor out(call.output_specs[0]);
   const bool floating = is_floating_point(x.spec.dtype);
-  std::vector<std::vector<InterpolateTaps>> taps;
-  for (size_t d = 0; d < 3; ++d) taps.push_back(interpolate_taps(s, d, x.spec.dtype == kFloat64));
-  int64_t at = 0;
-  for (int64_t plane = 0; plane < s.planes; ++plane)
-    for (const InterpolateTaps& z : taps[0])
-      for (const InterpolateTaps& y : taps[1])
-        for (const InterpolateTaps& v : taps[2]) {
-          double sum = 0;
-          int64_t nearest = 0;
-          for (int a = 0; a < z.count; ++a)
-            for (int b = 0; b < y.count; ++b)
-              for (int c = 0; c < v.count; ++c) {
-                const int64_t from = ((plane * s.in[0] + z.index[a]) * s.in[1] + y.index[b]) * s.in[2] + v.index[c];
-                nearest = from;
-                if (floating || s.mode != InterpolateMode::Nearest) {
-                  const double weight = z.weight[a] * y.weight[b] * v.weight[c];
-                  sum += weight == 1 ? (floating ? x.get(from) : static_cast<double>(x.get_int(from)))
-                                     : weight * (floating ? x.get(from) : static_cast<double>(x.get_int(from)));
-                }
-              }
-          if (floating)
-            out.set(at++, sum);
-          else
-            out.set_int(at++, s.mode == InterpolateMode::Nearest ? x.get_int(nearest) : std::clamp<int64_t>(std::llrint(sum), 0, 255));
+  const int64_t planes = s.planes;
+  int64_t sizes[3] = {s.in[0], s.in[1], s.in[2]};
+  std::vector<double> values(static_cast<size_t>(x.spec.numel()));
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto at = static_cast<int64_t>(i);
+    values[i] = floating ? x.get(at) : static_cast<double>(x.get_int(at));
+  }
+  for (size_t d = 3; d-- > 0;) {
+    const std::vector<InterpolateTaps> taps = interpolate_taps(s, d, x.spec.dtype == kFloat64);
+    int64_t outer = planes, inner = 1;
+    for (size_t i = 0; i < d; ++i) outer *= sizes[i];
+    for (size_t i = d + 1; i < 3; ++i) inner *= sizes[i];
+    std::vector<double> next;
+    for (int64_t o = 0; o < outer; ++o)
+      for (const InterpolateTaps& tap : taps)
+        for (int64_t i = 0; i < inner; ++i) {
+          const auto from = [&](int t) { return values[static_cast<size_t>((o * sizes[d] + tap.index[t]) * inner + i)]; };
+          double sum = tap.count == 1 ? from(0) : 0;
+          for (int t = 0; tap.count > 1 && t < tap.count; ++t) sum += tap.weight[t] * from(t);
+          next.push_back(floating ? sum : std::clamp(std::floor(sum + 0.5), 0.0, 255.0));
         }
+    sizes[d] = s.out[d];
+    values = std::move(next);
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (floating)
+      out.set(static_cast<int64_t>(i), values[i]);
+    else
+      out.set_int(static_cast<int64_t>(i), static_cast<int64_t>(values[i]));
+  }
   return {std::move(out)};
 }
 
