@@ -20,6 +20,7 @@ struct EmitOptions {
   std::optional<kernels::Isa> isa;  // none: kernels::isa()
 };
 
+/// Of the thread that took longest.
 struct CompileTimes {
   double emit_ms = 0, llvm_ms = 0, link_ms = 0;
 };
@@ -36,8 +37,8 @@ class CompiledModule {
   virtual std::string dump(std::string_view what) const = 0;
 };
 
-/// Compiles the nests as one module. Thread-safe. Throws InternalError for a nest that breaks the contract of loop_nest.h, Error
-/// when the machine lacks the instruction set asked for.
+/// Compiles the nests, on several threads when there are many. Thread-safe. Throws InternalError for a nest that breaks the contract of
+/// loop_nest.h, Error when the machine lacks the instruction set asked for.
 std::shared_ptr<const CompiledModule> compile_nests(std::span<const LoopNest> nests, const EmitOptions& options);
 
 }  // namespace tailor::jit
