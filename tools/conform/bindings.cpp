@@ -58,6 +58,11 @@ const std::vector<int64_t>& Args::ints(size_t i) {
   return list;
 }
 
+const std::vector<int64_t>& Args::ints_or(size_t i, int64_t otherwise) {
+  if (has(i)) return ints(i);
+  return lists_.emplace_back(1, otherwise);
+}
+
 OptionalIntArrayRef Args::optional_ints(size_t i) {
   if (!has(i)) return {};
   return ints(i);
@@ -66,7 +71,8 @@ OptionalIntArrayRef Args::optional_ints(size_t i) {
 const Binding* find_binding(std::string_view name) {
   static const auto table = [] {
     std::unordered_map<std::string_view, const Binding*> result;
-    for (const auto family : {pointwise_bindings(), reduction_bindings(), view_bindings(), creation_bindings(), functional_bindings()}) {
+    for (const auto family : {pointwise_bindings(), reduction_bindings(), view_bindings(), creation_bindings(), contraction_bindings(),
+                              functional_bindings(), loss_bindings()}) {
       for (const Binding& binding : family) result.emplace(binding.name, &binding);
     }
     return result;

@@ -21,6 +21,8 @@ class Args {
   Args(const Arguments& arguments, std::string_view parameters);
   /// Given, and not None.
   bool has(size_t i) const { return i < values_.size() && values_[i] != nullptr && !values_[i]->is_none(); }
+  /// Given, be it None.
+  bool given(size_t i) const { return i < values_.size() && values_[i] != nullptr; }
   const Value& at(size_t i) const;
   bool is_tensor(size_t i) const { return has(i) && at(i).is_tensor(); }
   bool is_list(size_t i) const { return has(i) && at(i).is_list(); }
@@ -29,6 +31,7 @@ class Args {
   const Tensor& tensor(size_t i) const;
   /// Undefined when absent.
   Tensor tensor_or_none(size_t i) const { return has(i) ? tensor(i) : Tensor(); }
+  std::optional<Tensor> optional_tensor(size_t i) const { return has(i) ? std::optional(tensor(i)) : std::nullopt; }
   std::vector<Tensor> tensors(size_t i) const;
   TensorOrScalar operand(size_t i) const;
   Scalar scalar(size_t i) const { return at(i).scalar(); }
@@ -37,6 +40,8 @@ class Args {
   int64_t integer(size_t i, int64_t otherwise) const { return has(i) ? integer(i) : otherwise; }
   std::optional<int64_t> optional_integer(size_t i) const { return has(i) ? std::optional(integer(i)) : std::nullopt; }
   bool flag(size_t i, bool otherwise) const { return has(i) ? scalar(i).to<bool>() : otherwise; }
+  /// A list of integers, or what stands for an absent one.
+  const std::vector<int64_t>& ints_or(size_t i, int64_t otherwise);
   std::optional<bool> optional_flag(size_t i) const { return has(i) ? std::optional(flag(i, false)) : std::nullopt; }
   double number(size_t i, double otherwise) const { return has(i) ? scalar(i).to<double>() : otherwise; }
   std::optional<double> optional_number(size_t i) const { return has(i) ? std::optional(number(i, 0)) : std::nullopt; }
@@ -79,6 +84,8 @@ std::span<const Binding> pointwise_bindings();
 std::span<const Binding> reduction_bindings();
 std::span<const Binding> view_bindings();
 std::span<const Binding> creation_bindings();
+std::span<const Binding> contraction_bindings();
 std::span<const Binding> functional_bindings();
+std::span<const Binding> loss_bindings();
 
 }  // namespace tailor::conform

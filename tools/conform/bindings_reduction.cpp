@@ -1,4 +1,5 @@
 #include "conform/bindings.h"
+#include "tailor/ops/nn.h"
 #include "tailor/ops/reduction.h"
 
 namespace tailor::conform {
@@ -89,6 +90,8 @@ const Binding table[] = {
      }},
     {"topk", "self k dim largest sorted",
      [](Args& a) -> Results { return topk(a.tensor(0), a.integer(1), a.integer(2, -1), a.flag(3, true), a.flag(4, true)); }},
+    {"softmax", "self dim dtype", [](Args& a) -> Results { return softmax(a.tensor(0), a.integer(1), a.dtype(2)); }},
+    {"log_softmax", "self dim dtype", [](Args& a) -> Results { return log_softmax(a.tensor(0), a.integer(1), a.dtype(2)); }},
 };
 
 }  // namespace

@@ -1,0 +1,138 @@
+// tailor bench: eager against compiled on the bundled workloads.
+
+#include "command.h"
+
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "bench/html_report.h"
+#include "bench/measure.h"
+#include "runtime/cpu.h"
+#include "runtime/thread_pool.h"
+
+namespace tailor::tools {
+namespace {
+
+using namespace bench;
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  bool all = false, list = false;
+  std::vector<std::string> only;
+  int threads = 1;
+  std::string json, html;
+  MeasureOptions measure;
+};
+
+Json to_json(const Row& row) {
+  Json json{{"workload", row.workload}, {"mode", row.mode}};
+  if (!row.error.empty()) {
+    json["error"] = row.error;
+    return json;
+  }
+  json.update(Json{{"us", row.us},
+                   {"min_us", row.min_us},
+                   {"q1_us", row.q1_us},
+                   {"q3_us", row.q3_us},
+                   {"samples", row.samples},
+                   {"first_call_ms", row.first_call_ms}});
+  if (row.mode != "compiled") return json;
+  const Stats& s = row.stats;
+  json["first_call"] =
+      Json{{"trace_ms", s.trace_ms}, {"passes_ms", s.passes_ms}, {"lower_ms", s.lower_ms}, {"llvm_ms", s.llvm_ms}, {"link_ms", s.link_ms}};
+  json["kernels"] = s.kernels;
+  json["ops"] = s.ops;
+  json["hit_rate"] = s.hit_rate();
+  if (std::isfinite(s.break_even())) json["break_even"] = s.break_even();
+  return json;
+}
+
+void write(const std::string& path, const std::string& text) {
+  std::ofstream out(path);
+  out << text;
+  check(out.good(), "cannot write ", path);
+}
+
+void save(const Options& options, const std::vector<Row>& rows) {
+  if (!options.json.empty()) {
+    Json list = Json::array();
+    for (const Row& row : rows) list.push_back(to_json(row));
+    const Json json{{"system", "tailor"}, {"machine", cpu_features().name}, {"threads", options.threads}, {"rows", list}};
+    write(options.json, json.dump(1) + "\n");
+  }
+  if (!options.html.empty()) write(options.html, html_report(rows, cpu_features().name, options.threads));
+}
+
+void print_head() { std::printf("%-26s %14s %14s %14s %8s %14s\n", "", "eager us", "compiled us", "skipped us", "ratio", "first call ms"); }
+
+void print_rows(const std::vector<Row>& rows) {
+  const auto cell = [](const Row& row) {
+    if (row.error.empty())
+      std::printf(" %14.3f", row.us);
+    else
+      std::printf(" %14s", "error");
+  };
+  std::printf("\r%-26s", rows[0].workload.c_str());
+  for (const Row& row : rows) cell(row);
+  if (rows[0].error.empty() && rows[1].error.empty()) std::printf(" %8.2f %14.2f", rows[0].us / rows[1].us, rows[1].first_call_ms);
+  std::printf("\n");
+  for (const Row& row : rows) {
+    if (!row.error.empty()) std::printf("    %s: %s\n", row.mode.c_str(), row.error.c_str());
+  }
+  std::fflush(stdout);
+}
+
+int run_bench(const Options& options) {
+  std::vector<const Workload*> chosen;
+  for (const Workload& workload : workloads()) {
+    if (options.only.empty() || std::find(options.only.begin(), options.only.end(), workload.name) != options.only.end())
+      chosen.push_back(&workload);
+  }
+  for (const std::string& name : options.only) {
+    const bool known = std::any_of(chosen.begin(), chosen.end(), [&](const Workload* w) { return w->name == name; });
+    check(known, "no workload ", name, "; `tailor bench --list` names them");
+  }
+  if (options.list) {
+    for (const Workload* workload : chosen)
+      std::printf("%-26s %s\n", std::string(workload->name).c_str(), std::string(workload->summary).c_str());
+    return 0;
+  }
+  check(options.all || !options.only.empty(), "say --all, or --only with names; `tailor bench --list` names them");
+  set_num_threads(options.threads);
+  print_head();
+  std::vector<Row> rows;
+  double logs = 0;
+  int compared = 0;
+  bool failed = false;
+  for (const Workload* workload : chosen) {
+    std::fprintf(stderr, "%s ...", std::string(workload->name).c_str());
+    std::fflush(stderr);
+    std::vector<Row> measured = measure(*workload, options.measure);
+    print_rows(measured);
+    for (const Row& row : measured) failed |= !row.error.empty();
+    if (measured[0].error.empty() && measured[1].error.empty()) logs += std::log(measured[0].us / measured[1].us), ++compared;
+    rows.insert(rows.end(), measured.begin(), measured.end());
+    save(options, rows);  // what there is so far survives an interruption
+  }
+  if (compared > 1) std::printf("eager / compiled, geometric mean of %d: %.2f\n", compared, std::exp(logs / compared));
+  return failed ? 1 : 0;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<Options>();
+  auto* command = app.add_subcommand("bench", "Time the bundled workloads, eager against compiled");
+  command->add_flag("--all", options->all, "Every workload");
+  command->add_option("--only", options->only, "These workloads, separated by commas")->delimiter(',');
+  command->add_flag("--list", options->list, "Name the workloads");
+  command->add_option("--threads", options->threads, "Threads of parallel work")->check(CLI::PositiveNumber);
+  command->add_option("--budget", options->measure.budget_seconds, "Seconds for each mode of a workload")->check(CLI::PositiveNumber);
+  command->add_option("--json", options->json, "Write rows to this file");
+  command->add_option("--html", options->html, "Write a report with plots to this file");
+  command->callback([options, &exit_code] { exit_code = run_bench(*options); });
+}
+
+}  // namespace tailor::tools

@@ -1,0 +1,29 @@
+#pragma once
+// Times a workload in its modes, in turn, so that the machine's moods meet all of them.
+
+#include <string>
+#include <vector>
+
+#include "workloads/workload.h"
+
+namespace tailor::bench {
+
+/// One mode of one workload: microseconds of a call.
+struct Row {
+  std::string workload, mode;
+  std::string error;  // why there are no numbers
+  double us = 0, min_us = 0, q1_us = 0, q3_us = 0;
+  int samples = 0;
+  double first_call_ms = 0;
+  Stats stats;  // of the compiled modes
+};
+
+struct MeasureOptions {
+  double budget_seconds = 1;  // for each mode
+  int min_samples = 20;
+};
+
+/// The rows eager, compiled and skipped. A mode that throws has an error instead of numbers.
+std::vector<Row> measure(const Workload& workload, const MeasureOptions& options);
+
+}  // namespace tailor::bench
