@@ -349,7 +349,15 @@ class Interpreted final : public Executable {
       if (node.kind == NodeKind::Scalar) numbers.push_back(tailor::Scalar::from_bits(node.scalar.kind(), scalars[numbers.size()]));
     const std::vector<ir::MemoryTensor> results = ir::interpret_memory(graph_, inputs, numbers);
     for (size_t i = 0; i < results.size(); ++i)
-      if (plans_[i].kind == OutputPlan::Kind::Fresh) ir::scatter(ir::gather(results[i].data, results[i].spec), outputs[i], plans_[i].spec);
+      if (plans_[i].kind == OutputPlan::Kind::Fresh) copy_out(plans_[i], results[i], scalars, static_cast<std::byte*>(outputs[i]));
+  }
+  // All of the memory that the output is a part of: other outputs may look at the rest.
+  static void copy_out(const OutputPlan& plan, const ir::MemoryTensor& result, std::span<const int64_t> scalars, std::byte* to) {
+    const int64_t offset = plan.offset_value(scalars) * element_size(plan.spec.dtype);
+    if (plan.memory_bytes >= 0)
+      std::memcpy(to, result.data - offset, static_cast<size_t>(plan.memory_bytes));
+    else
+      ir::scatter(ir::gather(result.data, result.spec), to + offset, plan.spec);
   }
   std::span<const OutputPlan> outputs() const override { return plans_; }
   const CompileReport& report() const override { return report_; }

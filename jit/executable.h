@@ -20,13 +20,15 @@ struct CompileOptions {
 /// Where an output's memory comes from.
 struct OutputPlan {
   enum class Kind : uint8_t { Fresh, AliasInput, AliasOutput } kind = Kind::Fresh;
-  int index = -1;          // which input or output
-  int64_t offset = 0;      // elements from that one's first element
-  int offset_scalar = -1;  // when >= 0: further elements, given by this scalar of the call (a view whose position varies)
+  int index = -1;             // which input or output
+  int64_t offset = 0;         // elements from that one's first element; Fresh: from the start of its memory
+  int64_t memory_bytes = -1;  // Fresh: of its memory when the output shows only a part of it (as in eager); -1: what `spec` spans
+  int offset_scalar = -1;     // when >= 0: further elements, given by this scalar of the call (a view whose position varies)
   ir::TensorSpec spec;
 
   /// Bytes of a Fresh output's memory.
   int64_t storage_bytes() const {
+    if (memory_bytes >= 0) return memory_bytes;
     int64_t last = 0;
     for (size_t d = 0; d < spec.sizes.size(); ++d) {
       if (spec.sizes[d] == 0) return 0;
@@ -50,7 +52,7 @@ class Executable {
  public:
   virtual ~Executable() = default;
   /// Thread-safe. `inputs`: first element of each placeholder, in order. `scalars`: bits of each Scalar node's value in the
-  /// kind it was recorded with. `outputs`: one entry per output: its first element where the plan is Fresh; others are ignored.
+  /// kind it was recorded with. `outputs`: one entry per output: the start of its memory where the plan is Fresh; others are ignored.
   /// Throws Error for an error that depends on data.
   virtual void run(std::span<void* const> inputs, std::span<const int64_t> scalars, std::span<void* const> outputs) const = 0;
   virtual std::span<const OutputPlan> outputs() const = 0;

@@ -73,12 +73,6 @@ class Planner {
  private:
   Location& location(ValueId v) { return plan_.of[static_cast<size_t>(v)]; }
 
-  // A view that shows every element of its root from the first on can have the root's memory as its own.
-  bool covers(ValueId v) const {
-    const ValueId root = memory_.root(v);
-    return memory_.byte_offset(v) == 0 && memory_.offset_scalar(v) < 0 && bytes_of(graph_.spec(v)) == bytes_of(graph_.spec(root));
-  }
-
   void plan_outputs() {
     std::vector<int> owner(graph_.values.size(), -1);
     for (size_t i = 0; i < graph_.outputs.size(); ++i) {
@@ -97,15 +91,24 @@ class Planner {
         alias(OutputPlan::Kind::AliasInput, location(root).index);
       } else if (owned_by >= 0) {
         alias(OutputPlan::Kind::AliasOutput, owned_by);
-      } else if (location(root).kind == Location::Kind::Constant || !covers(v)) {
-        // A part of a value, or a constant: its own memory. Another output that looks at the same value would have to share it.
+        const OutputPlan& owner_plan = plan_.outputs[static_cast<size_t>(owned_by)];
+        plan.offset -= owner_plan.offset * element_size(owner_plan.spec.dtype) / width;
+        internal_check(owner_plan.offset_scalar < 0 || owner_plan.offset_scalar == plan.offset_scalar,
+                       "an output at a varying position is shared");
+        if (owner_plan.offset_scalar >= 0) plan.offset_scalar = -1;
+      } else if (location(root).kind == Location::Kind::Constant) {
+        // Outputs never share memory with constants.
         const bool shared =
             std::count_if(graph_.outputs.begin(), graph_.outputs.end(), [&](ValueId o) { return memory_.root(o) == root; }) > 1;
-        internal_check(!shared, "outputs are different parts of one value: ", to_string(graph_.spec(v)));
+        internal_check(!shared, "outputs are parts of one constant: ", to_string(graph_.spec(v)));
         plan_.copies.push_back({static_cast<int>(i), v});
       } else {
+        // The first output of a value has its whole memory, also where it shows only a part.
         location(root) = {Location::Kind::Output, static_cast<int>(i), 0};
         owned_by = static_cast<int>(i);
+        alias(OutputPlan::Kind::Fresh, -1);
+        if (const int64_t whole = bytes_of(graph_.spec(root)); whole != plan.storage_bytes() || plan.offset != 0 || plan.offset_scalar >= 0)
+          plan.memory_bytes = whole;
       }
       plan_.outputs.push_back(std::move(plan));
     }

@@ -15,7 +15,7 @@ struct Location {
   int64_t byte_offset = 0;  // Arena
 };
 
-/// An output whose values must be copied out of other memory after the launches.
+/// An output whose values must be copied out of a constant after the launches.
 struct OutputCopy {
   int output;
   ir::ValueId from;
@@ -29,7 +29,8 @@ struct MemoryPlan {
   int64_t arena_bytes = 0;
 };
 
-/// `scalar_index[v]`: as for lower(). Throws InternalError for outputs that share memory in a way that plans cannot say.
+/// `scalar_index[v]`: as for lower(). Throws InternalError for outputs that share memory in
+/// a way that plans cannot say: views of one value at different varying positions.
 MemoryPlan plan_memory(const ir::Graph& graph, const ir::MemoryMap& memory, std::span<const Group> groups,
                        const std::vector<int>& scalar_index);
 

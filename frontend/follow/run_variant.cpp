@@ -51,12 +51,12 @@ RunResult run_variant(const Variant& variant, std::span<TensorImpl* const> input
     TensorImpl& tensor = *outputs[i];
     if (plans[i].kind == jit::OutputPlan::Kind::Fresh) {
       tensor.storage = std::move(fresh[i]);
-      tensor.offset = 0;
+      tensor.offset = plans[i].offset_value(scalars);
     } else {
       const TensorImpl& base = plans[i].kind == jit::OutputPlan::Kind::AliasInput ? *inputs[static_cast<size_t>(plans[i].index)]
                                                                                   : *outputs[static_cast<size_t>(plans[i].index)];
       tensor.storage = base.storage;
-      tensor.offset = base.offset + plans[i].offset_value(scalars);
+      tensor.offset = base.offset * element_size(base.spec.dtype) / element_size(plans[i].spec.dtype) + plans[i].offset_value(scalars);
     }
     tensor.flags.store(0, std::memory_order_release);
   }

@@ -185,6 +185,38 @@ TEST(Lower, OutputsAliasAsInEager) {
   EXPECT_EQ(plans[3].kind, OutputPlan::Kind::AliasInput);
 }
 
+TEST(Lower, PartsOfOneValueShareItsMemory) {
+  const ir::Graph graph = ir::parse_graph(R"(graph "parts" {
+    %0: f32[4, 6] = placeholder "x"
+    %1 = add(%0, 1.0)
+    %2 = slice(%1, dim=0, start=2, end=4, step=1)
+    %3 = slice(%1, dim=0, start=0, end=3, step=1)
+    return %2, %3
+  })");
+  check_backends(graph);
+  const auto exe = compile(graph, {});
+  EXPECT_EQ(exe->outputs()[0].kind, OutputPlan::Kind::Fresh);
+  EXPECT_EQ(exe->outputs()[0].storage_bytes(), 96);
+  EXPECT_EQ(exe->outputs()[0].offset, 12);
+  EXPECT_EQ(exe->outputs()[1].kind, OutputPlan::Kind::AliasOutput);
+  EXPECT_EQ(exe->outputs()[1].offset, -12);
+}
+
+TEST(Lower, ViewsAtVaryingPositions) {
+  // A cache that is written at a position that differs between calls.
+  const ir::Graph graph = ir::parse_graph(R"(graph "decode" {
+    %0: f32[10, 4] = placeholder "cache"
+    %1: f32[4] = placeholder "x"
+    %2 = scalar "position" 12
+    %3 = view_at(%0, %2, size=[4], stride=[1])
+    %4 = mul(%1, 2.0)
+    %5 = copy_(%3, %4)
+    %6 = sum(%0, dim=[0], keepdim=false, dtype=none)
+    return %6, %3
+  })");
+  check_backends(graph, kReduced);
+}
+
 TEST(Lower, LibraryCallsBetweenNests) {
   check_backends(R"(graph "library" {
     %0: f32[5, 8] = placeholder "x"

@@ -24,9 +24,6 @@ TEST(RandomGraph, BackendsAgreeBitForBit) {
     SCOPED_TRACE("TAILOR_SEEDS=" + std::to_string(seed) + ",1");
     try {
       testing::check_backends(graph, 0, seed);
-    } catch (const InternalError& e) {
-      // The one thing plans cannot say: outputs that are different parts of a value of which nobody sees the whole.
-      ASSERT_NE(std::string(e.what()).find("different parts of one value"), std::string::npos) << e.what() << "\n" << ir::print(graph);
     } catch (const std::exception& e) { FAIL() << e.what() << "\n" << ir::print(graph); }
     if (HasFatalFailure()) return;
   }

@@ -67,20 +67,21 @@ inline Result run(const ir::Graph& graph, const std::vector<ir::HostTensor>& inp
       out.push_back(nullptr);
       continue;
     }
-    memory.emplace_back(plan.spec);
+    const ir::TensorSpec whole(kInt8, {plan.storage_bytes()});
+    memory.emplace_back(whole);
     out.push_back(memory.back().data());
   }
   const std::vector<int64_t> scalars = scalar_bits(graph);
   exe->run(in, scalars, out);
   Result result;
+  std::vector<std::byte*> first;
   for (size_t i = 0; i < exe->outputs().size(); ++i) {
     const OutputPlan& plan = exe->outputs()[i];
-    if (plan.kind != OutputPlan::Kind::Fresh) {
-      const void* base =
-          plan.kind == OutputPlan::Kind::AliasInput ? in[static_cast<size_t>(plan.index)] : out[static_cast<size_t>(plan.index)];
-      out[i] = const_cast<std::byte*>(static_cast<const std::byte*>(base)) + plan.offset_value(scalars) * element_size(plan.spec.dtype);
-    }
-    result.outputs.push_back(ir::gather(out[i], plan.spec));
+    const void* base = plan.kind == OutputPlan::Kind::Fresh        ? out[i]
+                       : plan.kind == OutputPlan::Kind::AliasInput ? in[static_cast<size_t>(plan.index)]
+                                                                   : first[static_cast<size_t>(plan.index)];
+    first.push_back(static_cast<std::byte*>(const_cast<void*>(base)) + plan.offset_value(scalars) * element_size(plan.spec.dtype));
+    result.outputs.push_back(ir::gather(first[i], plan.spec));
   }
   for (size_t i = 0; i < in.size(); ++i) result.inputs.push_back(ir::gather(in[i], specs[i]));
   for (const Guarded& g : memory) g.check();

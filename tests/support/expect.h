@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <tailor/tailor.h>
 
+#include <cmath>
 #include <cstring>
 #include <vector>
 
