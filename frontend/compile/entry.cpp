@@ -23,9 +23,23 @@ void Entry::give_back(Invocation* invocation) {
   if (!spare_.compare_exchange_strong(none, invocation, std::memory_order_release)) delete invocation;
 }
 
+namespace {
+
+/// The two enumerations do not have the same members: the public one has no loop interpreter.
+jit::Backend jit_backend(Backend backend) {
+  switch (backend) {
+    case Backend::Eager: return jit::Backend::Eager;
+    case Backend::Interpreter: return jit::Backend::Interpreter;
+    case Backend::Llvm: return jit::Backend::Llvm;
+  }
+  detail::raise<InternalError>("internal error, please report: unknown backend ", static_cast<int>(backend));
+}
+
+}  // namespace
+
 jit::CompileOptions Entry::compile_options() const {
   jit::CompileOptions options;
-  options.backend = static_cast<jit::Backend>(options_.backend);
+  options.backend = jit_backend(options_.backend);
   options.fast_math = options_.fast_math;
   return options;
 }
