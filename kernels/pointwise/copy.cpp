@@ -114,15 +114,32 @@ struct RowCopy {
   }
 };
 
-constexpr int64_t kTile = 32;
+// A tile is one cache line each way, so that every line of the source is read once and whole: rows of large powers of two share one
+// set of the cache, which has no room for more.
+constexpr int64_t kLine = 64;
 
-// A tile of at most kTile x kTile elements; the destination is contiguous along columns, the source along rows.
+template <class T, bool Whole>
+void transpose_lines(char* to, int64_t to_row, const char* from, int64_t from_column, int64_t rows, int64_t columns) {
+  constexpr int64_t kSide = kLine / static_cast<int64_t>(sizeof(T));
+  alignas(kLine) T tile[kSide][kSide];
+  if constexpr (Whole) rows = columns = kSide;
+  const auto row_bytes = static_cast<size_t>(rows) * sizeof(T), column_bytes = static_cast<size_t>(columns) * sizeof(T);
+  for (int64_t c = 0; c < columns; ++c) std::memcpy(tile[c], from + c * from_column, Whole ? kLine : row_bytes);
+  for (int64_t r = 0; r < rows; ++r) {
+    T line[kSide];
+    for (int64_t c = 0; c < columns; ++c) line[c] = tile[c][r];
+    std::memcpy(to + r * to_row, line, Whole ? kLine : column_bytes);
+  }
+}
+
+// The destination is contiguous along columns, the source along rows.
 template <class T>
 void transpose_tile(char* to, int64_t to_row, const char* from, int64_t from_column, int64_t rows, int64_t columns) {
-  for (int64_t r = 0; r < rows; ++r)
-    for (int64_t c = 0; c < columns; ++c)
-      std::memcpy(to + r * to_row + c * static_cast<int64_t>(sizeof(T)), from + r * static_cast<int64_t>(sizeof(T)) + c * from_column,
-                  sizeof(T));
+  constexpr int64_t kSide = kLine / static_cast<int64_t>(sizeof(T));
+  if (rows == kSide && columns == kSide)
+    transpose_lines<T, true>(to, to_row, from, from_column, rows, columns);
+  else
+    transpose_lines<T, false>(to, to_row, from, from_column, rows, columns);
 }
 
 void transpose_tile(char* to, int64_t to_row, const char* from, int64_t from_column, int64_t rows, int64_t columns, int64_t width) {
@@ -147,27 +164,28 @@ void copy_transposed(TensorArg dst, TensorArg src, const LoopDims& dims, int row
   const int64_t to_width = element_size(dst.spec->dtype), from_width = element_size(src.spec->dtype);
   const int last = dims.rank - 1;
   const int64_t rows = dims.sizes[row_dim], columns = dims.sizes[last];
-  const int64_t tile_rows = (rows + kTile - 1) / kTile;
+  const int64_t side = kLine / from_width;
+  const int64_t tile_rows = (rows + side - 1) / side;
   const int64_t to_row = dims.strides[0][row_dim], from_column = dims.strides[1][last];
-  // One item of work: a strip of kTile rows, at one place of the other dimensions.
+  // One item of work: a strip of `side` rows, at one place of the other dimensions.
   LoopDims outer;
   for (int d = 0; d < last; ++d) {
     outer.sizes[outer.rank] = d == row_dim ? tile_rows : dims.sizes[d];
-    const int64_t scale = d == row_dim ? kTile : 1;
+    const int64_t scale = d == row_dim ? side : 1;
     for (int s = 0; s < 2; ++s) outer.strides[s][outer.rank] = dims.strides[s][d] * scale;
     outer.numel *= outer.sizes[outer.rank++];
   }
   const auto run = [&](int64_t begin, int64_t end) {
-    alignas(kMaxVectorBytes) char tile[kTile * kTile * 8], converted[kTile * kTile * 8];
+    alignas(kMaxVectorBytes) char tile[kLine * kLine], converted[kLine * kLine * 8];
     for (int64_t item = begin; item < end; ++item) {
       RowCursor cursor(outer, 2, item);
       int64_t place = item;
       for (int d = outer.rank - 1; d > row_dim; --d) place /= outer.sizes[d];
-      const int64_t count = std::min(kTile, rows - place % tile_rows * kTile);
+      const int64_t count = std::min(side, rows - place % tile_rows * side);
       char* to = dst.as<char>() + cursor.offset(0);
       const char* from = src.as<char>() + cursor.offset(1);
-      for (int64_t c = 0; c < columns; c += kTile) {
-        const int64_t width = std::min(kTile, columns - c);
+      for (int64_t c = 0; c < columns; c += side) {
+        const int64_t width = std::min(side, columns - c);
         char* out = to + c * to_width;
         const char* in = from + c * from_column;
         if (convert == nullptr) {
@@ -181,7 +199,7 @@ void copy_transposed(TensorArg dst, TensorArg src, const LoopDims& dims, int row
       }
     }
   };
-  const int64_t item = kTile * columns;
+  const int64_t item = side * columns;
   if (dims.numel >= 2 * kGrain && !in_parallel_region())
     parallel_for(0, outer.numel, std::max<int64_t>(1, kGrain / item), run);
   else

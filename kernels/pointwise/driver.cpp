@@ -1,7 +1,9 @@
 #include "kernels/pointwise/driver.h"
 
 #include <algorithm>
+#include <memory>
 
+#include "kernels/copy.h"
 #include "kernels/pointwise/strided.h"
 #include "runtime/thread_pool.h"
 
@@ -252,6 +254,17 @@ void check_divisor(const ir::OpDef& op, const Side& divisor, const char* constan
   parallel_for(0, numel, kGrain, [&plan](int64_t begin, int64_t end) { Runner(plan).run(begin, end); });
 }
 
+/// Whether the side runs along another dimension than the output: read in the output's order, each element costs a cache line.
+bool lies_across(const Plan& plan, int side) {
+  const LoopDims& dims = plan.dims;
+  const int last = dims.rank - 1;
+  const int64_t width = element_size(plan.sides[side].memory);
+  if (last < 1 || dims.sizes[last] < 16 || std::abs(dims.strides[side][last]) < 64 || dims.strides[0][last] > 64) return false;
+  for (int d = 0; d < last; ++d)
+    if (dims.strides[side][d] == width && dims.sizes[d] >= 16) return true;
+  return false;
+}
+
 [[gnu::noinline]] void run_general(Plan& plan, int64_t numel) {
   TensorArg args[LoopDims::kMaxSides];
   for (int s = 0; s <= plan.count; ++s) args[s] = plan.sides[s].arg;
@@ -262,6 +275,25 @@ void check_divisor(const ir::OpDef& op, const Side& divisor, const char* constan
     load_constant(side, side.arg.as<char>(), plan.constants[s]);
     side.constant = true;
   }
+  // Operands that lie across are turned first, in tiles, and take the loop's dtype on the way.
+  std::unique_ptr<char[]> turned[LoopDims::kMaxSides];
+  ir::TensorSpec specs[LoopDims::kMaxSides];
+  bool any_turned = false;
+  for (int s = 1; s <= plan.count && numel >= 4096; ++s) {
+    Side& side = plan.sides[s];
+    if (side.constant || !lies_across(plan, s)) continue;
+    const Dims& sizes = plan.sides[0].arg.spec->sizes;
+    if (side.arg.spec->sizes != sizes) continue;
+    specs[s] = ir::TensorSpec(side.loop, sizes, plan.sides[0].arg.spec->strides, {});
+    if (!specs[s].is_non_overlapping_and_dense()) specs[s].strides = contiguous_strides(sizes);
+    turned[s] = std::make_unique_for_overwrite<char[]>(static_cast<size_t>(numel * element_size(side.loop)));
+    const TensorArg arg{turned[s].get(), &specs[s]};
+    copy(arg, side.arg);
+    args[s] = side.arg = arg;
+    side.memory = side.loop;
+    any_turned = true;
+  }
+  if (any_turned) plan.dims = loop_dims(args, plan.count + 1);
   if (numel >= 2 * kGrain && !in_parallel_region())
     run_parallel(plan, numel);
   else
