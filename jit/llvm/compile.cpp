@@ -30,10 +30,10 @@ class Stopwatch {
 };
 
 std::unique_ptr<llvm::Module> emit_module(llvm::LLVMContext& context, std::span<const LoopNest> nests, std::span<const std::string> symbols,
-                                          const Target& target) {
+                                          const Target& target, bool fast_math) {
   auto module = std::make_unique<llvm::Module>("tailor", context);
   prepare_module(*module, target);
-  for (size_t i = 0; i < nests.size(); ++i) NestEmitter(*module, nests[i], target, symbols[i]).emit();
+  for (size_t i = 0; i < nests.size(); ++i) NestEmitter(*module, nests[i], target, symbols[i], fast_math).emit();
 #ifndef NDEBUG
   std::string faults;
   llvm::raw_string_ostream stream(faults);
@@ -49,11 +49,11 @@ struct Part {
   std::shared_ptr<const LinkedObject> linked;
   CompileTimes times;
 
-  void compile(const Target& target) {
+  void compile(const Target& target, bool fast_math) {
     for (size_t i = 0; i < nests.size(); ++i) symbols.push_back(unique_symbol());
     Stopwatch watch;
     llvm::LLVMContext context;
-    auto module = emit_module(context, nests, symbols, target);
+    auto module = emit_module(context, nests, symbols, target, fast_math);
     times.emit_ms = watch.lap();
     const std::string object = generate_object(*module, target);
     times.llvm_ms = watch.lap();
@@ -65,14 +65,15 @@ struct Part {
 
 class Compiled final : public CompiledModule {
  public:
-  Compiled(std::span<const LoopNest> nests, const Target& target) : target_(target), size_(nests.size()) {
+  Compiled(std::span<const LoopNest> nests, const Target& target, bool fast_math)
+      : target_(target), fast_math_(fast_math), size_(nests.size()) {
     // Threads compile parts of their own; a module costs some 15 % more than its share of a common one.
     constexpr size_t kFewest = 3;
     const auto threads = in_parallel_region() ? size_t{1} : static_cast<size_t>(get_num_threads());
     parts_.resize(std::clamp<size_t>(nests.size() / kFewest, 1, threads));
     for (size_t i = 0; i < nests.size(); ++i) parts_[i % parts_.size()].nests.push_back(nests[i]);
     auto compile = [&](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; ++i) parts_[static_cast<size_t>(i)].compile(target_);
+      for (int64_t i = first; i < last; ++i) parts_[static_cast<size_t>(i)].compile(target_, fast_math_);
     };
     if (parts_.size() == 1)
       compile(0, 1);
@@ -102,7 +103,7 @@ class Compiled final : public CompiledModule {
     }
     for (const Part& part : parts_) {
       llvm::LLVMContext context;
-      auto module = emit_module(context, part.nests, part.symbols, target_);
+      auto module = emit_module(context, part.nests, part.symbols, target_, fast_math_);
       if (what == "asm") {
         text += generate_assembly(*module, target_);
         continue;
@@ -115,6 +116,7 @@ class Compiled final : public CompiledModule {
 
  private:
   const Target& target_;
+  bool fast_math_;
   size_t size_;
   std::vector<Part> parts_;
   CompileTimes times_;
@@ -123,7 +125,7 @@ class Compiled final : public CompiledModule {
 }  // namespace
 
 std::shared_ptr<const CompiledModule> compile_nests(std::span<const LoopNest> nests, const EmitOptions& options) {
-  return std::make_shared<Compiled>(nests, target_for(options.isa.value_or(kernels::isa())));
+  return std::make_shared<Compiled>(nests, target_for(options.isa.value_or(kernels::isa())), options.fast_math);
 }
 
 void warm_up() {

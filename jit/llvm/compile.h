@@ -18,6 +18,7 @@ namespace tailor::jit {
 
 struct EmitOptions {
   std::optional<kernels::Isa> isa;  // none: kernels::isa()
+  bool fast_math = false;           // a * b + c may round once
 };
 
 /// Of the thread that took longest.

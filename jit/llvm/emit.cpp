@@ -30,7 +30,7 @@ llvm::Function* declare(llvm::Module& module, const Target& target, const std::s
 
 }  // namespace
 
-NestEmitter::NestEmitter(llvm::Module& module, const LoopNest& nest, const Target& target, const std::string& symbol)
+NestEmitter::NestEmitter(llvm::Module& module, const LoopNest& nest, const Target& target, const std::string& symbol, bool fast_math)
     : module_(module),
       nest_(nest),
       target_(target),
@@ -46,6 +46,11 @@ NestEmitter::NestEmitter(llvm::Module& module, const LoopNest& nest, const Targe
       written_(nest.buffers.size()),
       sizes_(static_cast<size_t>(nest.size_params)),
       scalars_(static_cast<size_t>(nest.scalar_params)) {
+  if (fast_math) {
+    llvm::FastMathFlags flags;
+    flags.setAllowContract(true);
+    b_.setFastMathFlags(flags);
+  }
   schedule_ = choose_schedule(nest, target);
   lanes_ = schedule_.outer;
   lane_type_ = b_.getInt32Ty();

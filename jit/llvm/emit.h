@@ -37,7 +37,7 @@ Schedule choose_schedule(const LoopNest& nest, const Target& target);
 
 class NestEmitter {
  public:
-  NestEmitter(llvm::Module& module, const LoopNest& nest, const Target& target, const std::string& symbol);
+  NestEmitter(llvm::Module& module, const LoopNest& nest, const Target& target, const std::string& symbol, bool fast_math);
   void emit();
 
  private:

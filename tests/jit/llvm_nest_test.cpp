@@ -48,7 +48,7 @@ Memory small_numbers(ScalarType type, int64_t n, unsigned seed = 1, int low = -3
 std::shared_ptr<const CompiledModule> compiled(const LoopNest& nest, Isa isa) {
   static std::map<std::pair<std::string, Isa>, std::shared_ptr<const CompiledModule>> known;
   auto& module = known[{to_string(nest), isa}];
-  if (module == nullptr) module = compile_nests({&nest, 1}, {.isa = isa});
+  if (module == nullptr) module = compile_nests({&nest, 1}, {.isa = isa, .fast_math = false});
   return module;
 }
 

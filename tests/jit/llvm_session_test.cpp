@@ -64,7 +64,7 @@ TEST(LlvmSession, NamesOfCFunctionsMeanNothing) {
     const int y = b.op("exp", {x}, kFloat32);
     b.store(b.buffer(BufferKind::Output, kFloat32), b.map({1}), y);
     for (auto isa : {kernels::Isa::Sse2, host_isa()}) {  // the lowest level calls fmaf
-      const auto module = compile_nests({&b.nest(), 1}, {.isa = isa});
+      const auto module = compile_nests({&b.nest(), 1}, {.isa = isa, .fast_math = false});
       EXPECT_FLOAT_EQ(call(*module, 0, 1), 2.71828183f) << name;
     }
   }
@@ -137,7 +137,7 @@ TEST(LlvmSession, TailsNeverTouchWhatLiesOutside) {
     if (isa > host_isa()) continue;
     for (ScalarType type : {kFloat32, kFloat64, kBFloat16, kUInt8}) {
       const LoopNest nest = add_constant(1, "add", type);
-      const auto module = compile_nests({&nest, 1}, {.isa = isa});
+      const auto module = compile_nests({&nest, 1}, {.isa = isa, .fast_math = false});
       for (int64_t n = 0; n < 140; ++n) {
         for (bool at_end : {true, false}) {
           const int64_t bytes = n * element_size(type);
@@ -147,6 +147,19 @@ TEST(LlvmSession, TailsNeverTouchWhatLiesOutside) {
       }
     }
   }
+}
+
+TEST(LlvmSession, ContractsOnlyWhenAsked) {
+  NestBuilder b;
+  b.vectorise(b.outer(b.size()));
+  b.stage();
+  const int x = b.load(b.buffer(BufferKind::Input, kFloat32), b.map({1}));
+  const int product = b.op("mul", {x, x}, kFloat32), y = b.op("add", {product, b.literal(-(1 + 0x1p-11), kFloat32)}, kFloat32);
+  b.store(b.buffer(BufferKind::Output, kFloat32), b.map({1}), y);
+  const float a = 1 + 0x1p-12f;
+  EXPECT_EQ(call(*compile_nests({&b.nest(), 1}, {}), 0, a), 0);
+  if (host_isa() == kernels::Isa::Sse2) return;
+  EXPECT_EQ(call(*compile_nests({&b.nest(), 1}, {.isa = {}, .fast_math = true}), 0, a), 0x1p-24f);
 }
 
 TEST(LlvmSession, DumpsItsForms) {
