@@ -152,33 +152,28 @@ class Runner {
 
   // Short rows: several of them are gathered into one block.
   void run_blocks(int64_t begin, int64_t end) {
-    RowCursor cursor(plan_.dims, sides_, begin);
     bool moves[LoopDims::kMaxSides], linear[LoopDims::kMaxSides];
     for (int s = 0; s < sides_; ++s) {
       moves[s] = s == 0 || !plan_.sides[s].constant;
       linear[s] = moves[s] && plan_.dims.is_linear(s, element_size(plan_.sides[s].memory));
     }
-    while (begin < end) {
+    for (; begin < end; begin += kBlock) {
       const int64_t n = std::min(kBlock, end - begin);
       char* block[LoopDims::kMaxSides];
       for (int s = 1; s < sides_; ++s) {
         const Side& side = plan_.sides[s];
         const int64_t width = element_size(side.memory);
+        const char* from = side.arg.as<char>() + begin * width;
         if (!moves[s]) {
           block[s] = const_cast<char*>(plan_.constants[s]);
-        } else if (linear[s]) {
-          block[s] = const_cast<char*>(load_block(side, side.arg.as<char>() + begin * width, width, n, buffers_.sides[s], buffers_.spare));
-        } else {
-          char* to = side.memory == side.loop ? buffers_.sides[s] : buffers_.spare;
-          RowCursor rows = cursor;
-          for (int64_t done = 0; done < n;) {
-            const int64_t count = std::min(rows.left_in_row(), n - done);
-            gather(side.arg.as<char>() + rows.offset(s), plan_.dims.inner_stride(s), to + done * width, count, width);
-            rows.advance(count);
-            done += count;
-          }
-          block[s] = const_cast<char*>(load_block(side, to, width, n, buffers_.sides[s], nullptr));
+          continue;
         }
+        if (!linear[s]) {
+          char* to = side.memory == side.loop ? buffers_.sides[s] : buffers_.spare;
+          gather_across_rows(plan_.dims, s, side.arg.as<char>(), begin, to, n, width);
+          from = to;
+        }
+        block[s] = const_cast<char*>(load_block(side, from, width, n, buffers_.sides[s], nullptr));
       }
       const int64_t width = element_size(plan_.sides[0].memory);
       char* out = plan_.sides[0].arg.as<char>();
@@ -187,21 +182,8 @@ class Runner {
       } else {
         block[0] = buffers_.sides[0];
         plan_.loop(block, moves, n);
-        const char* from = round_block(plan_, block[0], n, buffers_.spare);
-        RowCursor rows = cursor;
-        for (int64_t done = 0; done < n;) {
-          const int64_t count = std::min(rows.left_in_row(), n - done);
-          scatter(from + done * width, out + rows.offset(0), plan_.dims.inner_stride(0), count, width);
-          rows.advance(count);
-          done += count;
-        }
+        scatter_across_rows(plan_.dims, 0, round_block(plan_, block[0], n, buffers_.spare), begin, out, n, width);
       }
-      for (int64_t done = 0; done < n;) {
-        const int64_t count = std::min(cursor.left_in_row(), n - done);
-        cursor.advance(count);
-        done += count;
-      }
-      begin += n;
     }
   }
 

@@ -137,6 +137,60 @@ LoopDims loop_dims(const TensorArg* sides, int count) {
   return dims;
 }
 
+namespace {
+/// Calls f(pointer, count) for each row, or part of one.
+template <class F>
+void for_row_pieces(const LoopDims& dims, int side, char* p, int64_t begin, int64_t n, F&& f) {
+  int64_t at[Dims::kMaxDims];
+  for (int d = dims.rank; d-- > 0;) {
+    at[d] = begin % dims.sizes[d];
+    begin /= dims.sizes[d];
+    p += at[d] * dims.strides[side][d];
+  }
+  const int last = dims.rank - 1;
+  while (n > 0) {
+    const int64_t count = std::min(dims.sizes[last] - at[last], n);
+    f(p, count);
+    n -= count;
+    at[last] += count;
+    p += count * dims.strides[side][last];
+    for (int d = last; d > 0 && at[d] == dims.sizes[d];) {
+      at[d] = 0;
+      p += dims.strides[side][d - 1] - dims.sizes[d] * dims.strides[side][d];
+      ++at[--d];
+    }
+  }
+}
+
+template <class F>
+void with_width(int64_t element, F&& f) {
+  switch (element) {
+    case 1: return f.template operator()<uint8_t>();
+    case 2: return f.template operator()<uint16_t>();
+    case 4: return f.template operator()<uint32_t>();
+    case 8: return f.template operator()<uint64_t>();
+  }
+}
+}  // namespace
+
+void gather_across_rows(const LoopDims& dims, int side, const char* base, int64_t begin, char* to, int64_t n, int64_t element) {
+  const int64_t stride = dims.inner_stride(side);
+  with_width(element, [&]<class T>() {
+    for_row_pieces(dims, side, const_cast<char*>(base), begin, n, [&](const char* p, int64_t count) {
+      for (int64_t i = 0; i < count; ++i, to += sizeof(T)) std::memcpy(to, p + i * stride, sizeof(T));
+    });
+  });
+}
+
+void scatter_across_rows(const LoopDims& dims, int side, const char* from, int64_t begin, char* base, int64_t n, int64_t element) {
+  const int64_t stride = dims.inner_stride(side);
+  with_width(element, [&]<class T>() {
+    for_row_pieces(dims, side, base, begin, n, [&](char* p, int64_t count) {
+      for (int64_t i = 0; i < count; ++i, from += sizeof(T)) std::memcpy(p + i * stride, from, sizeof(T));
+    });
+  });
+}
+
 RowCursor::RowCursor(const LoopDims& dims, int sides, int64_t begin) : dims_(dims), sides_(sides) {
   at_[0] = 0;
   for (int s = 0; s < sides; ++s) offsets_[s] = 0;

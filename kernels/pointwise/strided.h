@@ -49,6 +49,11 @@ struct LoopDims {
 /// `sides`: the arrays, the first with the loop's sizes; the others broadcast to it. Scalars (spec == nullptr) have stride 0.
 LoopDims loop_dims(const TensorArg* sides, int count);
 
+/// Reads elements [begin, begin + n) of one side, in the loop's order, into contiguous memory, and back: for rows so short that a
+/// call for each would cost more than its elements.
+void gather_across_rows(const LoopDims& dims, int side, const char* base, int64_t begin, char* to, int64_t n, int64_t element);
+void scatter_across_rows(const LoopDims& dims, int side, const char* from, int64_t begin, char* base, int64_t n, int64_t element);
+
 /// Walks a loop row by row: the offsets in bytes of each side at some place, advanced along the outer dimensions.
 class RowCursor {
  public:
