@@ -26,7 +26,7 @@ int64_t register_element(const LoopNest& nest) {
 
 constexpr int64_t kColumnBytes = 16 * 1024;  // of accumulators: half a first-level cache
 constexpr int64_t kRowWorthPrefetching = 256;
-constexpr int64_t kFewRows = 32, kFewColumns = 64, kSmallTile = 4;
+constexpr int64_t kFewRows = 32, kFewColumns = 64, kSmallTile = 4, kFewPoints = 2048;
 
 /// How many registers of each value an iteration of a folding stage handles. A fold of little else than loads is bound by the
 /// latency of its additions, and columns by the cache lines they touch; a stage that computes much keeps the processor busy by itself
@@ -77,6 +77,7 @@ void choose_columns(const LoopNest& nest, Schedule& s) {
 /// Loads of a pointwise nest that are contiguous along another outer dim than the vector dim.
 void choose_tiles(const LoopNest& nest, const Target& target, Schedule& s) {
   if (s.outer < 4 || s.outer > s.native) return;
+  const Size& columns = nest.dims[static_cast<size_t>(nest.vector_dim)].extent;
   for (const LoopDim& d : nest.dims)
     if (d.inner || (d.extent.is_static() && &d == &nest.dims[static_cast<size_t>(nest.vector_dim)] && d.extent.value < kSmallTile)) return;
   for (size_t i = 0; i < nest.exprs.size(); ++i) {
@@ -88,6 +89,7 @@ void choose_tiles(const LoopNest& nest, const Target& target, Schedule& s) {
     for (size_t d = 0; d < strides.size(); ++d) {
       const Size& extent = nest.dims[d].extent;
       if (static_cast<int>(d) == nest.vector_dim || !(strides[d] == Size(1)) || (extent.is_static() && extent.value < kSmallTile)) continue;
+      if (extent.is_static() && columns.is_static() && extent.value * columns.value < kFewPoints) continue;  // gathering compiles faster
       if (s.tile_dim < 0) s.tile_dim = static_cast<int>(d);
       if (s.tile_dim == static_cast<int>(d)) s.tiled.push_back(static_cast<int>(i));
     }

@@ -110,6 +110,27 @@ TEST(LlvmNest, BroadcastsAlongRowsAndColumns) {
   }
 }
 
+TEST(LlvmNest, HoistsFormulasThatBranch) {  // sin and cos reduce large arguments under a branch
+  constexpr int64_t m = 5, n = 37;
+  NestBuilder b;
+  b.outer(m);
+  b.inner(2);
+  b.vectorise(b.inner(n));
+  b.stage({1, 2});
+  const int x = b.load(b.buffer(BufferKind::Input, kFloat32), b.map({n, 0, 1}));
+  const int row = b.load(b.buffer(BufferKind::Input, kFloat32), b.map({1, 0, 0}));
+  const int column = b.load(b.buffer(BufferKind::Input, kFloat32), b.map({0, 0, 1}));
+  const int param = b.param(Scalar(1.0), kFloat32);
+  const int angles = b.op("add", {b.op("sin", {row}, kFloat32), b.op("cos", {column}, kFloat32)}, kFloat32);
+  const int y = b.op("mul", {b.op("add", {x, angles}, kFloat32), b.op("sin", {param}, kFloat32)}, kFloat32);
+  b.store(b.buffer(BufferKind::Output, kFloat32), b.map({2 * n, n, 1}), y);
+  Memory rows(kFloat32, m), columns(kFloat32, n);
+  for (int64_t i = 0; i < m; ++i) rows.set(i, i % 2 == 0 ? 1e30 : 0.5);
+  for (int64_t i = 0; i < n; ++i) columns.set(i, i == 20 ? -3e22 : 0.25 * static_cast<double>(i));
+  for (double p : {2.0, 1e20})
+    expect_same(b.nest(), {small_numbers(kFloat32, m * n), rows, columns, Memory(kFloat32, 2 * m * n)}, {}, m, {std::bit_cast<int64_t>(p)});
+}
+
 TEST(LlvmNest, GathersAndScattersOtherStrides) {
   for (ScalarType type : {kFloat32, kFloat64, kUInt8, kBFloat16, kInt64}) {
     for (int64_t n : {1, 7, 40}) {
