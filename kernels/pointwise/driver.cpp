@@ -247,39 +247,51 @@ bool lies_across(const Plan& plan, int side) {
   return false;
 }
 
-[[gnu::noinline]] void run_general(Plan& plan, int64_t numel) {
-  TensorArg args[LoopDims::kMaxSides];
-  for (int s = 0; s <= plan.count; ++s) args[s] = plan.sides[s].arg;
-  plan.dims = loop_dims(args, plan.count + 1);
-  for (int s = 1; s <= plan.count; ++s) {
-    Side& side = plan.sides[s];
-    if (side.constant || !plan.dims.is_constant(s)) continue;
-    load_constant(side, side.arg.as<char>(), plan.constants[s]);
-    side.constant = true;
-  }
-  // Operands that lie across are turned first, in tiles, and take the loop's dtype on the way.
+void run_planned(const Plan& plan, int64_t numel) {
+  if (numel >= 2 * kGrain && !in_parallel_region())
+    run_parallel(plan, numel);
+  else
+    Runner(plan).run(0, numel);
+}
+
+/// Operands that lie across are turned first, in tiles, and take the loop's dtype on the way.
+[[gnu::noinline]] void run_turned(Plan& plan, TensorArg* args, int64_t numel) {
   std::unique_ptr<char[]> turned[LoopDims::kMaxSides];
   ir::TensorSpec specs[LoopDims::kMaxSides];
-  bool any_turned = false;
-  for (int s = 1; s <= plan.count && numel >= 4096; ++s) {
+  const ir::TensorSpec& out = *plan.sides[0].arg.spec;
+  for (int s = 1; s <= plan.count; ++s) {
     Side& side = plan.sides[s];
-    if (side.constant || !lies_across(plan, s)) continue;
-    const Dims& sizes = plan.sides[0].arg.spec->sizes;
-    if (side.arg.spec->sizes != sizes) continue;
-    specs[s] = ir::TensorSpec(side.loop, sizes, plan.sides[0].arg.spec->strides, {});
-    if (!specs[s].is_non_overlapping_and_dense()) specs[s].strides = contiguous_strides(sizes);
+    if (side.constant || !lies_across(plan, s) || side.arg.spec->sizes != out.sizes) continue;
+    specs[s] = ir::TensorSpec(side.loop, out.sizes, out.is_non_overlapping_and_dense() ? out.strides : contiguous_strides(out.sizes), {});
     turned[s] = std::make_unique_for_overwrite<char[]>(static_cast<size_t>(numel * element_size(side.loop)));
     const TensorArg arg{turned[s].get(), &specs[s]};
     copy(arg, side.arg);
     args[s] = side.arg = arg;
     side.memory = side.loop;
-    any_turned = true;
   }
-  if (any_turned) plan.dims = loop_dims(args, plan.count + 1);
-  if (numel >= 2 * kGrain && !in_parallel_region())
-    run_parallel(plan, numel);
+  plan.dims = loop_dims(args, plan.count + 1);
+  run_planned(plan, numel);
+}
+
+[[gnu::noinline]] void run_general(Plan& plan, int64_t numel) {
+  TensorArg args[LoopDims::kMaxSides];
+  for (int s = 0; s <= plan.count; ++s) args[s] = plan.sides[s].arg;
+  plan.dims = loop_dims(args, plan.count + 1);
+  bool across = false;
+  for (int s = 1; s <= plan.count; ++s) {
+    Side& side = plan.sides[s];
+    if (side.constant) continue;
+    if (plan.dims.is_constant(s)) {
+      load_constant(side, side.arg.as<char>(), plan.constants[s]);
+      side.constant = true;
+    } else {
+      across |= numel >= 4096 && lies_across(plan, s);
+    }
+  }
+  if (across)
+    run_turned(plan, args, numel);
   else
-    Runner(plan).run(0, numel);
+    run_planned(plan, numel);
 }
 
 /// Dense operands in one order: the inner loop over all of it.
