@@ -7,7 +7,7 @@ namespace tailor::guards {
 void GuardSet::require_spec(int index, const ir::TensorSpec* spec, std::string path, std::string source) {
   const auto same = [&](const SpecGuard& g) { return g.index == index; };
   if (std::any_of(specs_.begin(), specs_.end(), same)) return;
-  specs_.push_back({index, spec != nullptr, spec ? *spec : ir::TensorSpec(), std::move(path), std::move(source)});
+  specs_.emplace_back(index, spec != nullptr, spec ? *spec : ir::TensorSpec(), std::move(path), std::move(source));
 }
 void GuardSet::require_scalar(int index, Scalar value, std::string path, std::string source) {
   scalars_.push_back({index, value, std::move(path), std::move(source)});
@@ -26,9 +26,11 @@ bool GuardSet::check(const CallDescriptor& call) const {
   }
   for (const SpecGuard& g : specs_) {
     if (static_cast<size_t>(g.index) >= call.tensors.size()) return false;
-    const ir::TensorSpec* spec = call.tensors[static_cast<size_t>(g.index)].spec;
-    if ((spec != nullptr) != g.defined) return false;
-    if (spec && !(*spec == g.spec)) return false;
+    const TensorFact& fact = call.tensors[static_cast<size_t>(g.index)];
+    if ((fact.spec != nullptr) != g.defined) return false;
+    if (!fact.spec || fact.id == g.passed.load(std::memory_order_relaxed)) continue;
+    if (!(*fact.spec == g.spec)) return false;
+    g.passed.store(fact.id, std::memory_order_relaxed);
   }
   return !aliasing_ || alias_pattern(call.tensors) == *aliasing_;
 }

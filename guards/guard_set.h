@@ -1,6 +1,8 @@
 #pragma once
 // The conjunction of guards that protects one specialization.
 
+#include <atomic>
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,13 +38,17 @@ class GuardSet {
     bool defined;
     ir::TensorSpec spec;
     std::string path, source;
+    mutable std::atomic<uint64_t> passed{0};  // the id of the tensor that passed last: ids are never used twice
+    SpecGuard(int i, bool d, ir::TensorSpec s, std::string p, std::string src) : index(i), defined(d), spec(std::move(s)), path(std::move(p)), source(std::move(src)) {}
+    SpecGuard(const SpecGuard& o) : SpecGuard(o.index, o.defined, o.spec, o.path, o.source) {}
+    SpecGuard& operator=(const SpecGuard&) = delete;
   };
   struct ScalarGuard {
     int index;
     Scalar value;
     std::string path, source;
   };
-  std::vector<SpecGuard> specs_;
+  std::deque<SpecGuard> specs_;
   std::vector<ScalarGuard> scalars_;
   std::vector<int64_t> structure_;
   std::optional<uint64_t> ambient_, module_epoch_;

@@ -37,14 +37,15 @@ class InterceptorScope {
 thread_local std::vector<guards::TensorFact> facts;
 
 guards::CallDescriptor describe(const FlatValue& arguments) {
-  facts.clear();
+  facts.resize(arguments.tensors.size());
+  guards::TensorFact* fact = facts.data();
   for (TensorHead* head : arguments.tensors) {
-    if (!head) {
-      facts.emplace_back();
-      continue;
+    if (head) {
+      const auto& t = static_cast<const TensorImpl&>(*head);
+      *fact++ = {&t.spec, t.id, t.storage.get(), t.offset};
+    } else {
+      *fact++ = {};
     }
-    const auto& t = static_cast<const TensorImpl&>(*head);
-    facts.push_back({&t.spec, t.id, t.storage.get(), t.offset});
   }
   return {facts, arguments.scalars, arguments.structure, ambient_word(), module_epoch()};
 }
@@ -248,7 +249,13 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
 bool CompiledFunction::skip(const SkipPlan& plan, const CallOps& ops, const FlatValue& arguments) {
   const guards::CallDescriptor call = describe(arguments);
   if (!plan.guards.check(call) || !plan.holds_captured()) return false;
-  static thread_local std::vector<TensorImpl*> inputs, outputs;
+  // User code does not run in here, so that these are never in use twice on one thread.
+  struct Scratch {
+    std::vector<TensorImpl*> inputs, outputs;
+    follow::RunScratch run;
+  };
+  static thread_local Scratch scratch;
+  auto& [inputs, outputs, run] = scratch;
   inputs.clear();
   outputs.clear();
   for (size_t i = 0; i < plan.arguments.size(); ++i) {
@@ -265,12 +272,10 @@ bool CompiledFunction::skip(const SkipPlan& plan, const CallOps& ops, const Flat
   Tensor* made = count > few.size() ? many.data() : few.data();
   const std::span<const jit::OutputPlan> plans = plan.variant->executable->outputs();
   for (size_t i = 0; i < count; ++i) {
-    auto* tensor = new TensorImpl;
-    tensor->spec = plans[i].spec;
-    made[i] = Tensor(IntrusivePtr<TensorHead>(tensor));
-    outputs.push_back(tensor);
+    made[i] = Tensor(make_tensor(plans[i].spec, nullptr, 0));
+    outputs.push_back(&impl_of(*made[i].head()));
   }
-  if (follow::run_variant(*plan.variant, inputs, {}, outputs) != follow::RunResult::Done) return false;
+  if (follow::run_variant(*plan.variant, inputs, {}, outputs, run) != follow::RunResult::Done) return false;
   for (size_t i = 0; i < results.size(); ++i) {
     switch (plan.results[i].from) {
       case SkipPlan::ResultTensor::From::Undefined: break;

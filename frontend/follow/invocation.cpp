@@ -134,6 +134,7 @@ void Invocation::advance(Step& step, const OpCall& call) {
     scalars_[static_cast<size_t>(recorded.index)] = call.operands[i].scalar.bits();
     if (call.operands[i].scalar.bits() != recorded.scalar.bits() && !(step.lifted.load(std::memory_order_relaxed) >> scalar & 1)) [[unlikely]] {
       step.lifted.fetch_or(uint64_t{1} << scalar, std::memory_order_relaxed);
+      tree_.lifts.fetch_add(1, std::memory_order_release);
       host_.on_lift(step, "scalar operand");
     }
     ++scalar;
@@ -145,6 +146,7 @@ void Invocation::advance(Step& step, const OpCall& call) {
       offset = call.op.view(tensor_of(step.operands[0]).spec, call.attrs).offset;
       if (!(step.lifted.load(std::memory_order_relaxed) >> Step::kViewOffsetBit & 1)) {
         step.lifted.fetch_or(uint64_t{1} << Step::kViewOffsetBit, std::memory_order_relaxed);
+        tree_.lifts.fetch_add(1, std::memory_order_release);
         host_.on_lift(step, "offset of a view");
       }
       break;
@@ -169,11 +171,9 @@ void Invocation::make_lazy(Step& step) {
     const auto index = static_cast<size_t>(number);
     IntrusivePtr<TensorHead>& head = slots_[index];
     if (!head || head->use_count() != 1 || slot_maker_[index] != &step || slot(number).id != slot_ids_[index]) {
-      auto* fresh = new TensorImpl;
-      fresh->spec = step.outputs[j];
-      head = IntrusivePtr<TensorHead>(fresh);
+      head = make_tensor(step.outputs[j], nullptr, 0);
       slot_maker_[index] = &step;
-      slot_ids_[index] = fresh->id;
+      slot_ids_[index] = slot(number).id;
     }
     TensorImpl& lazy = slot(number);
     lazy.slot = number;
@@ -290,46 +290,43 @@ std::vector<int> Invocation::alive_slots() const {
   return alive;
 }
 
+// Whether `variant` computes this call: everything user code still holds is an output, and the numbers baked in are those seen.
+bool Invocation::serves(const follow::Variant& variant) const {
+  const std::vector<bool>& kept = variant.is_output;
+  for (int i = segment_first_slot_; i < used_slots_; ++i) {
+    if (!kept[static_cast<size_t>(i - segment_first_slot_)] && slots_[static_cast<size_t>(i)]->use_count() > 1) return false;
+  }
+  if (variant.lifts_seen == tree_.lifts.load(std::memory_order_acquire)) return true;  // nothing was lifted since it was compiled
+  for (size_t s = segment_begin_; s < path_.size(); ++s) {
+    const Step& step = *path_[s];
+    if (step.lifted.load(std::memory_order_relaxed) == 0) continue;
+    const auto baked = [&](int number, int64_t recorded) {
+      return variant.lifted[static_cast<size_t>(number - variant.first_scalar)] || scalars_[static_cast<size_t>(number)] == recorded;
+    };
+    for (const RecordedOperand& o : step.operands) {
+      if (o.kind == Kind::Scalar && !baked(o.index, o.scalar.bits())) return false;
+    }
+    if (step.view && !baked(step.scalar_count() - 1, step.view->offset)) return false;
+  }
+  return true;
+}
+
 bool Invocation::run_compiled(Step& end) {
   std::lock_guard lock(mutex_);
   if (executed_ > segment_begin_) return false;  // another thread has asked for a value: the rest runs op by op
-  // Which slots user code still holds.
-  static thread_local std::vector<int> alive;
-  alive.clear();
-  for (int i = segment_first_slot_; i < used_slots_; ++i) {
-    if (slots_[static_cast<size_t>(i)]->use_count() > 1) alive.push_back(i);
+  last_variant_ = nullptr;
+  for (const follow::Variant* v = end.variants.head(); v && !last_variant_; v = v->next) {
+    if (serves(*v)) last_variant_ = v;
   }
-  const follow::Variant*& chosen = last_variant_;
-  chosen = nullptr;
-  for (const follow::Variant* v = end.variants.head(); v && !chosen; v = v->next) {
-    if (!std::includes(v->outputs.begin(), v->outputs.end(), alive.begin(), alive.end())) continue;
-    // Scalars that are baked into this variant must have the values recorded.
-    bool baked = true;
-    for (size_t s = segment_begin_; s < path_.size() && baked; ++s) {
-      const Step& step = *path_[s];
-      if (step.lifted.load(std::memory_order_relaxed) == 0) continue;
-      for (const RecordedOperand& o : step.operands) {
-        if (o.kind != Kind::Scalar || v->lifted[static_cast<size_t>(o.index - v->first_scalar)]) continue;
-        baked = baked && scalars_[static_cast<size_t>(o.index)] == o.scalar.bits();
-      }
-      if (step.view) {
-        const int number = step.scalar_count() - 1;
-        if (!v->lifted[static_cast<size_t>(number - v->first_scalar)]) baked = baked && scalars_[static_cast<size_t>(number)] == step.view->offset;
-      }
-    }
-    if (baked) chosen = v;
-  }
-  if (!chosen) return false;
-
-  static thread_local std::vector<TensorImpl*> inputs, outputs;
-  static thread_local std::vector<int64_t> scalars;
-  inputs.clear();
-  outputs.clear();
-  scalars.clear();
-  for (const follow::InputRef& ref : chosen->inputs) inputs.push_back(ref.slot ? &slot(ref.index) : &external(ref.index));
-  for (int number : chosen->outputs) outputs.push_back(&slot(number));
-  for (int number : chosen->scalars) scalars.push_back(scalars_[static_cast<size_t>(number)]);
-  switch (follow::run_variant(*chosen, inputs, scalars, outputs)) {
+  if (!last_variant_) return false;
+  const follow::Variant& variant = *last_variant_;
+  inputs_.clear();
+  outputs_.clear();
+  run_scalars_.clear();
+  for (const follow::InputRef& ref : variant.inputs) inputs_.push_back(ref.slot ? &slot(ref.index) : &external(ref.index));
+  for (int number : variant.outputs) outputs_.push_back(&slot(number));
+  for (int number : variant.scalars) run_scalars_.push_back(scalars_[static_cast<size_t>(number)]);
+  switch (follow::run_variant(variant, inputs_, run_scalars_, outputs_, scratch_)) {
     case follow::RunResult::Done: break;
     case follow::RunResult::Aliased: host_.on_op_by_op("inputs share memory that the function writes"); return false;
     case follow::RunResult::DataError: return false;  // op by op gives the effects, the error and the line that eager has

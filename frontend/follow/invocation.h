@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "frontend/dispatch.h"
+#include "frontend/follow/run_variant.h"
 #include "frontend/follow/trace.h"
 
 namespace tailor::follow {
@@ -89,6 +90,7 @@ class Invocation final : public OpInterceptor {
   std::vector<Tensor> record(const OpCall& call);
   void diverge(const OpCall* call);
   void end_segment(follow::StepKind kind, std::source_location where);
+  bool serves(const follow::Variant& variant) const;
   bool run_compiled(follow::Step& end);
   void run_op_by_op(size_t until);
   void execute(follow::Step& step);
@@ -127,6 +129,9 @@ class Invocation final : public OpInterceptor {
   std::vector<int64_t> scalars_;       // values of this call by number along the path
   std::vector<int> live_slots_;        // recording: slots that user code may still hold
   std::span<TensorImpl* const> arguments_;
+  std::vector<TensorImpl*> inputs_, outputs_;  // of the segment under way
+  std::vector<int64_t> run_scalars_;
+  follow::RunScratch scratch_;
   const follow::Step* hit_return_ = nullptr;
   const follow::Variant* last_variant_ = nullptr;
   const follow::Step* first_new_step_ = nullptr;

@@ -262,7 +262,11 @@ void Invocation::compile_variant(Step& end) {
   if (end.variants.failed || end.variants.count() >= follow::TraceLimits().variants) return;
   const bool first = end.variants.count() == 0;
   try {
+    const uint64_t lifts_seen = tree_.lifts.load(std::memory_order_acquire);
     std::unique_ptr<follow::Variant> variant = build_variant(end);
+    variant->lifts_seen = lifts_seen;
+    variant->is_output.resize(static_cast<size_t>(used_slots_ - segment_first_slot_));
+    for (int output : variant->outputs) variant->is_output[static_cast<size_t>(output - segment_first_slot_)] = true;
     if (writes_and_may_fail_later(variant->graph, !variant->written.empty())) {
       end.variants.failed = true;
       host_.on_op_by_op("an op that can fail on data comes after a write that is visible outside");
@@ -271,6 +275,9 @@ void Invocation::compile_variant(Step& end) {
     const auto begin = std::chrono::steady_clock::now();
     variant->executable = jit::compile(variant->graph, host_.compile_options());
     variant->compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    for (const jit::OutputPlan& plan : variant->executable->outputs()) {
+      variant->output_bytes.push_back(plan.kind == jit::OutputPlan::Kind::Fresh ? plan.storage_bytes() : 0);
+    }
     host_.on_variant_compiled(*variant, first);
     end.variants.push(std::move(variant));
   } catch (const std::exception& error) {

@@ -16,20 +16,18 @@ bool written_memory_is_shared(const Variant& variant, std::span<TensorImpl* cons
 }  // namespace
 
 RunResult run_variant(const Variant& variant, std::span<TensorImpl* const> inputs, std::span<const int64_t> scalars,
-                      std::span<TensorImpl* const> outputs) {
+                      std::span<TensorImpl* const> outputs, RunScratch& scratch) {
   if (!variant.written.empty() && written_memory_is_shared(variant, inputs)) return RunResult::Aliased;
 
-  // User code does not run in here, so that these are never in use twice on one thread.
-  static thread_local std::vector<void*> in, out;
-  static thread_local std::vector<IntrusivePtr<Storage>> fresh;
+  auto& [in, out, fresh] = scratch;
   in.clear();
   out.clear();
   fresh.clear();
   for (const TensorImpl* tensor : inputs) in.push_back(tensor->data());
   const std::span<const jit::OutputPlan> plans = variant.executable->outputs();
-  for (const jit::OutputPlan& plan : plans) {
-    if (plan.kind == jit::OutputPlan::Kind::Fresh) {
-      fresh.push_back(Storage::allocate(static_cast<size_t>(plan.storage_bytes()), plan.spec.device));
+  for (size_t i = 0; i < plans.size(); ++i) {
+    if (plans[i].kind == jit::OutputPlan::Kind::Fresh) {
+      fresh.push_back(Storage::allocate(static_cast<size_t>(variant.output_bytes[i]), plans[i].spec.device));
       out.push_back(fresh.back()->data());
     } else {
       fresh.emplace_back();

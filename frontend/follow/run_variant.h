@@ -14,8 +14,14 @@ enum class RunResult : uint8_t {
   DataError,  // nothing visible happened: an op found data it cannot work on
 };
 
+/// Room that running needs, kept by whoever runs often.
+struct RunScratch {
+  std::vector<void*> in, out;
+  std::vector<IntrusivePtr<Storage>> fresh;
+};
+
 /// `inputs` and `outputs` as the variant lists them; outputs get storage and lose their lazy flag.
 RunResult run_variant(const Variant& variant, std::span<TensorImpl* const> inputs, std::span<const int64_t> scalars,
-                      std::span<TensorImpl* const> outputs);
+                      std::span<TensorImpl* const> outputs, RunScratch& scratch);
 
 }  // namespace tailor::follow

@@ -24,10 +24,12 @@ struct Variant {
   std::vector<int> outputs;               // slots, ascending
   std::vector<InputRef> inputs;           // the placeholders, in order
   std::vector<int> scalars;               // numbers along the path of the lifted scalars, in order of the Scalar nodes
-  std::vector<int64_t> alias_pattern;     // of the inputs; empty when the segment writes nothing that it did not make
   std::vector<int> written;               // inputs (positions) whose storage the segment writes
   std::vector<bool> lifted;               // by number along the path, from the segment's first scalar
   int first_scalar = 0;
+  std::vector<bool> is_output;            // by slot, from the segment's first
+  std::vector<int64_t> output_bytes;      // memory of each output; 0 where it shares another's
+  uint64_t lifts_seen = 0;                // TraceTree::lifts when it was built
   ir::Graph graph;
   std::shared_ptr<const jit::Executable> executable;
   double compile_ms = 0;

@@ -81,6 +81,8 @@ class TraceTree {
   Step* add(Step* parent, std::unique_ptr<Step> step);
   std::mutex& mutex() { return mutex_; }
   size_t size() const { return size_.load(std::memory_order_relaxed); }
+  /// How often a number has turned out to vary: compiled forms older than that have to look which.
+  std::atomic<uint64_t> lifts{0};
   size_t paths() const { return paths_.load(std::memory_order_relaxed); }
 
  private:
