@@ -23,8 +23,9 @@ int main() {
   const tl::Tensor tokens = tl::ones({4}), mask = tl::tensor({true, false, false, true});
   bool right = true;
   for (int position = 0; position < 5; ++position) {
-    right = right && decode({tokens, std::nullopt, {}, position}).sum().item<float>() == 4.0f * static_cast<float>(position + 1);
-    right = right && decode({tokens, mask, {tokens, tokens}, position}).sum().item<float>() == 2.0f * static_cast<float>(position + 1) + 8;
+    const Batch plain{tokens, std::nullopt, {}, position}, full{tokens, mask, {tokens, tokens}, position};
+    right = right && decode(plain).sum().item<float>() == 4.0f * static_cast<float>(position + 1);
+    right = right && decode(full).sum().item<float>() == 2.0f * static_cast<float>(position + 1) + 8;
   }
   std::cout << decode.stats();
   return right && decode.stats().entries == 2 ? 0 : 1;

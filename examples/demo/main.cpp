@@ -41,9 +41,9 @@ std::string compare(const tl::Tensor& a, const tl::Tensor& b) {
 double largest_difference(const tl::Tensor& a, const tl::Tensor& b) { return (a.to(tl::kDouble) - b.to(tl::kDouble)).abs().max().item<double>(); }
 
 struct Row {
-  std::string name, agree, truth;
+  std::string name, agree = {}, truth = {};
   double eager_us = 0, compiled_us = 0, first_ms = 0;
-  tl::Stats stats;
+  tl::Stats stats = {};
   bool ok = true;
 };
 

@@ -165,6 +165,8 @@ std::shared_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, c
     plan->arguments.push_back(argument);
     plan->captured.push_back(argument < 0 ? head : nullptr);
     plan->captured_ids.push_back(static_cast<const TensorImpl&>(*head).id);
+    // From now on replacing a handle to it bumps the epoch, registered in a module or not.
+    if (argument < 0) head->flags.fetch_or(TensorHead::kRegistered, std::memory_order_relaxed);
   }
   FlatValue result;
   ops.flatten_result(ops.frame, result);

@@ -69,6 +69,7 @@ TEST(GuardSet, EveryFieldIsCheckedAndNamed) {
 TEST(GuardSet, ScalarsByBits) {
   OneCall call = base();
   call.scalars = {Scalar(0.0)};
+  call.structure.clear();
   GuardSet g;
   g.require_scalar(0, Scalar(0.0), "s", "");
   EXPECT_TRUE(g.check(call.descriptor()));

@@ -159,7 +159,7 @@ class Compiled<R(Args...)> {
     if (detail::inside_compiled_call()) return user_->call(std::forward<Args>(args)...);
     detail::FlatValue& flat = detail::thread_arguments();
     flat.clear();
-    detail::Flattener flattener{flat};
+    [[maybe_unused]] detail::Flattener flattener{flat};
     (detail::walk(flattener, std::as_const(args)), ...);
     using Frame = detail::Frame<R, Args...>;
     Frame frame{user_.get(), std::tuple<Args&&...>(std::forward<Args>(args)...), {}};
