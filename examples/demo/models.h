@@ -3,6 +3,7 @@
 
 #include <tailor/tailor.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
