@@ -30,6 +30,21 @@ std::array<Operand, 4> nan_to_num_operands(const Tensor& self, std::optional<dou
   return operands(self, Scalar(nan.value_or(0.0)), Scalar(posinf.value_or(largest)), Scalar(neginf.value_or(-largest)));
 }
 
+/// An integer bound of clamp beyond the dtype of an integer `self` stops at its end, rather than wrapping around.
+TensorOrScalar bound_of(const Tensor& self, const TensorOrScalar& bound, const TensorOrScalar& other = {}) {
+  const auto is_integer = [](const TensorOrScalar& b) { return b.is_none() || (b.is_scalar() && b.scalar().is_integral()); };
+  const ScalarType type = self.scalar_type();
+  if (bound.is_none() || !is_integer(bound) || !is_integer(other) || !is_integral(type)) return bound;
+  return visit_dtype(type, [&]<class T>() -> TensorOrScalar {
+    if constexpr (std::is_integral_v<T>) {
+      using Limits = std::numeric_limits<T>;
+      return Scalar(std::clamp<int64_t>(bound.scalar().to_int(), Limits::lowest(), Limits::max()));
+    } else {
+      return bound;
+    }
+  });
+}
+
 /// 10^|decimals| above and below.
 std::pair<double, double> decimal_scale(int64_t decimals) {
   const double scale = std::pow(10.0, static_cast<double>(std::abs(decimals)));
@@ -88,13 +103,17 @@ Tensor& Tensor::nan_to_num_(std::optional<double> nan, std::optional<double> pos
 
 Tensor clamp(const Tensor& self, const TensorOrScalar& min, const TensorOrScalar& max, Where where) {
   check_clamp(min, max);
-  if (max.is_none()) return call<"clamp_min">(where, operands(self, min));
-  if (min.is_none()) return call<"clamp_max">(where, operands(self, max));
-  return call<"clamp">(where, operands(self, min, max));
+  if (max.is_none()) return call<"clamp_min">(where, operands(self, bound_of(self, min)));
+  if (min.is_none()) return call<"clamp_max">(where, operands(self, bound_of(self, max)));
+  return call<"clamp">(where, operands(self, bound_of(self, min, max), bound_of(self, max, min)));
 }
 Tensor clip(const Tensor& self, const TensorOrScalar& min, const TensorOrScalar& max, Where where) { return clamp(self, min, max, where); }
-Tensor clamp_min(const Tensor& self, const TensorOrScalar& min, Where where) { return call<"clamp_min">(where, operands(self, min)); }
-Tensor clamp_max(const Tensor& self, const TensorOrScalar& max, Where where) { return call<"clamp_max">(where, operands(self, max)); }
+Tensor clamp_min(const Tensor& self, const TensorOrScalar& min, Where where) {
+  return call<"clamp_min">(where, operands(self, bound_of(self, min)));
+}
+Tensor clamp_max(const Tensor& self, const TensorOrScalar& max, Where where) {
+  return call<"clamp_max">(where, operands(self, bound_of(self, max)));
+}
 Tensor Tensor::clamp(const TensorOrScalar& min, const TensorOrScalar& max, Where where) const {
   return tailor::clamp(*this, min, max, where);
 }
@@ -102,15 +121,19 @@ Tensor& Tensor::clamp_(const TensorOrScalar& min, const TensorOrScalar& max, Whe
   check_clamp(min, max);
   if (max.is_none()) return clamp_min_(min, where);
   if (min.is_none()) return clamp_max_(max, where);
-  return call_inplace<"clamp">(where, *this, operands(*this, min, max));
+  return call_inplace<"clamp">(where, *this, operands(*this, bound_of(*this, min, max), bound_of(*this, max, min)));
 }
-Tensor Tensor::clamp_min(const TensorOrScalar& min, Where where) const { return call<"clamp_min">(where, operands(*this, min)); }
-Tensor Tensor::clamp_max(const TensorOrScalar& max, Where where) const { return call<"clamp_max">(where, operands(*this, max)); }
+Tensor Tensor::clamp_min(const TensorOrScalar& min, Where where) const {
+  return call<"clamp_min">(where, operands(*this, bound_of(*this, min)));
+}
+Tensor Tensor::clamp_max(const TensorOrScalar& max, Where where) const {
+  return call<"clamp_max">(where, operands(*this, bound_of(*this, max)));
+}
 Tensor& Tensor::clamp_min_(const TensorOrScalar& min, Where where) const {
-  return call_inplace<"clamp_min">(where, *this, operands(*this, min));
+  return call_inplace<"clamp_min">(where, *this, operands(*this, bound_of(*this, min)));
 }
 Tensor& Tensor::clamp_max_(const TensorOrScalar& max, Where where) const {
-  return call_inplace<"clamp_max">(where, *this, operands(*this, max));
+  return call_inplace<"clamp_max">(where, *this, operands(*this, bound_of(*this, max)));
 }
 
 Tensor leaky_relu(const Tensor& self, const Scalar& negative_slope, Where where) {
