@@ -4,7 +4,10 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -143,17 +146,32 @@ void warm_up() {
   compile_nests({&nest, 1}, {});
 }
 
-void warm_up_in_background() {
-  static const bool started = [] {
-    std::thread([] {
+namespace {
+
+/// The thread that warms up. The process does not end while it is inside LLVM, whose statics would go away under it; a forked child
+/// has no such thread.
+class BackgroundWarmUp {
+ public:
+  BackgroundWarmUp() {
+    std::thread([this] {
       try {
         warm_up();
       } catch (...) {  // the real compilation will report it
       }
+      done_.store(true, std::memory_order_release);
     }).detach();
-    return true;
-  }();
-  (void)started;
-}
+  }
+  ~BackgroundWarmUp() {
+    while (getpid() == process_ && !done_.load(std::memory_order_acquire)) std::this_thread::yield();
+  }
+
+ private:
+  const pid_t process_ = getpid();
+  std::atomic<bool> done_{false};
+};
+
+}  // namespace
+
+void warm_up_in_background() { static const BackgroundWarmUp once; }
 
 }  // namespace tailor::jit

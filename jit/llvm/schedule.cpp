@@ -33,6 +33,12 @@ constexpr int64_t kFewRows = 32, kFewColumns = 64, kSmallTile = 4, kFewPoints = 
 /// and would run out of registers.
 unsigned registers_for(const LoopNest& nest, const Stage& stage, bool columns) {
   if (stage.reductions.empty() || stage.dims.empty()) return 1;
+  for (const int id : stage.exprs) {  // gathers and permutations keep the processor busy
+    const Expr& e = nest.exprs[static_cast<size_t>(id)];
+    if (e.kind != ExprKind::Load) continue;
+    const Size& stride = e.access.index.strides[static_cast<size_t>(nest.vector_dim)];
+    if (!(stride == Size(0)) && !(stride == Size(1))) return 1;
+  }
   const int cost = stage_cost(nest, stage);
   const auto folds = stage.reductions.size();
   if (columns && cost <= 3 && folds == 1) return 16;
