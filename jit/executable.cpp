@@ -129,12 +129,13 @@ class Compiler {
     }
   }
 
-  // Fuses, and again with fewer liberties while a group cannot be lowered.
+  // Fuses, and again with a group cut in two while it cannot be lowered.
   void lower_groups() {
     FuseOptions fuse_options;
     fuse_options.alone = options_.backend == Backend::Eager;
     if (fuse_options.alone)
       for (size_t i = 0; i < graph().nodes.size(); ++i) fuse_options.library.insert(static_cast<int>(i));
+    int parts = 0;
     for (;;) {
       groups_ = fuse(graph(), *memory_, fuse_options);
       exe_->nests_.clear();
@@ -149,7 +150,9 @@ class Compiler {
           exe_->nests_.push_back(std::move(nest));
         } catch (const LoweringError&) {
           again = true;
-          for (int n : group.nodes) (group.nodes.size() == 1 ? fuse_options.library : fuse_options.separate).insert(n);
+          if (group.nodes.size() == 1) fuse_options.library.insert(group.nodes[0]);
+          ++parts;
+          for (size_t i = group.nodes.size() / 2; i < group.nodes.size(); ++i) fuse_options.part[group.nodes[i]] = parts;
         }
       }
       if (!again) break;

@@ -101,7 +101,10 @@ class Fuser {
   }
 
  private:
-  bool stays_alone(int n) const { return options_.alone || options_.separate.contains(n); }
+  int part_of(int n) const {
+    const auto it = options_.part.find(n);
+    return it == options_.part.end() ? 0 : it->second;
+  }
 
   struct Shape {
     std::vector<int64_t> domain;
@@ -140,7 +143,7 @@ class Fuser {
   void place(int n, Role role) {
     const Shape shape = shape_of(n, role);
     int chosen = -1;
-    if (role != Role::Library && !stays_alone(n)) {
+    if (role != Role::Library && !options_.alone) {
       std::vector<int> candidates;
       for (const Edge& e : edges_[static_cast<size_t>(n)]) {
         const int g = group_of_[static_cast<size_t>(e.to)];
@@ -196,7 +199,7 @@ class Fuser {
   bool can_join(int n, const Shape& shape, int g) const {
     const Group& group = groups_[static_cast<size_t>(g)];
     if (group.library || group.nodes.empty() || group.nodes.size() >= kMostNodes || !fits(group, shape)) return false;
-    if (stays_alone(group.nodes.front())) return false;
+    if (part_of(group.nodes.front()) != part_of(n) || !sees_narrow_values_in_place(n, shape, group)) return false;
     for (const Edge& e : edges_[static_cast<size_t>(n)])
       if (e.apart && group_of_[static_cast<size_t>(e.to)] == g) return false;
     if (buffers(group, {n}) > kMostBuffers) return false;
@@ -207,6 +210,32 @@ class Fuser {
       if (h >= 0 && h != g) from.push_back(h);
     }
     return !reaches(from, g);
+  }
+
+  // What the group's reductions give is at hand at its own outer point alone: a wide node must see it spread over the folded dims.
+  bool sees_narrow_values_in_place(int n, const Shape& shape, const Group& group) const {
+    if (!has_reduction(group) || shape.domain != group.domain) return true;
+    const Node& node = graph_.nodes[static_cast<size_t>(n)];
+    const bool reduces = shape.reduces;
+    const Dims sizes = graph_.spec(reduces ? node.operands[0].tensor : node.outputs[0]).sizes;
+    for (const Value& o : node.operands) {
+      if (!o.is_tensor()) continue;
+      const ValueId root = memory_.root(o.tensor);
+      const int definer = graph_.values[static_cast<size_t>(root)].node;
+      if (group_of_[static_cast<size_t>(definer)] < 0 || &groups_[static_cast<size_t>(group_of_[static_cast<size_t>(definer)])] != &group)
+        continue;
+      if (squeezed(graph_.spec(root).sizes) != kept(group)) continue;
+      const ir::TensorSpec& v = graph_.spec(o.tensor);
+      const size_t missing = sizes.size() - v.sizes.size();
+      int at = 0;
+      for (size_t d = 0; d < sizes.size(); ++d) {
+        if (sizes[d] == 1) continue;
+        const bool spread = d < missing || v.sizes[d - missing] == 1 || v.strides[d - missing] == 0;
+        if (spread != static_cast<bool>(group.mask >> at & 1)) return false;
+        ++at;
+      }
+    }
+    return true;
   }
 
   size_t buffers(const Group& group, const std::vector<int>& more) const {
@@ -275,7 +304,7 @@ class Fuser {
   bool can_merge(int a, int b) const {
     const Group &x = groups_[static_cast<size_t>(a)], &y = groups_[static_cast<size_t>(b)];
     if (x.library || y.library || x.domain != y.domain || x.nodes.size() + y.nodes.size() > kMostNodes) return false;
-    if (stays_alone(x.nodes.front()) || stays_alone(y.nodes.front())) return false;
+    if (part_of(x.nodes.front()) != part_of(y.nodes.front())) return false;
     if (x.mask != y.mask && x.mask != 0 && y.mask != 0) return false;
     if (are_apart(x, b) || are_apart(y, a)) return false;
     if (buffers(x, y.nodes) > kMostBuffers) return false;
@@ -345,7 +374,7 @@ class Fuser {
       if (std::find(cone.nodes.begin(), cone.nodes.end(), n) != cone.nodes.end()) continue;
       cone.nodes.push_back(n);
       const Node& node = graph_.nodes[static_cast<size_t>(n)];
-      cone.plain &= role_of(graph_, node) == Role::Elementwise && !stays_alone(n);
+      cone.plain &= role_of(graph_, node) == Role::Elementwise;
       cone.work += cost(node);
       for (const Value& o : node.operands) {
         if (!o.is_tensor()) continue;
@@ -380,7 +409,7 @@ class Fuser {
   }
 
   bool worth_computing_again(const Cone& cone, ValueId v, const Group& user, bool only_user) const {
-    if (user.library || stays_alone(user.nodes.front()) || user.nodes.size() + cone.nodes.size() > kMostNodes ||
+    if (user.library || part_of(user.nodes.front()) != part_of(cone.nodes.front()) || user.nodes.size() + cone.nodes.size() > kMostNodes ||
         buffers(user, cone.nodes) > kMostBuffers)
       return false;
     const int64_t size = graph_.spec(v).numel(), times = points(user) / std::max<int64_t>(size, 1);

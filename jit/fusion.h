@@ -6,6 +6,7 @@
 // Everything else a group reads (through views, broadcasts, slices) it evaluates or loads at the coordinates it needs.
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <vector>
 
@@ -43,9 +44,9 @@ struct Group {
 };
 
 struct FuseOptions {
-  bool alone = false;      // every node its own group
-  std::set<int> separate;  // nodes that stay alone
-  std::set<int> library;   // nodes that become library calls
+  bool alone = false;       // every node its own group
+  std::map<int, int> part;  // nodes of different parts are never in one group (0 where nothing is said)
+  std::set<int> library;    // nodes that become library calls
 };
 
 /// The groups in order of execution; every node that does something is in at least one (cheap producers may be in several).

@@ -107,8 +107,7 @@ class Planner {
         location(root) = {Location::Kind::Output, static_cast<int>(i), 0};
         owned_by = static_cast<int>(i);
         alias(OutputPlan::Kind::Fresh, -1);
-        if (const int64_t whole = bytes_of(graph_.spec(root)); whole != plan.storage_bytes() || plan.offset != 0 || plan.offset_scalar >= 0)
-          plan.memory_bytes = whole;
+        if (root != v) plan.memory_bytes = bytes_of(graph_.spec(root));
       }
       plan_.outputs.push_back(std::move(plan));
     }

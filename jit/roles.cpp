@@ -14,7 +14,7 @@ using ir::NodeKind;
 using ir::OpKind;
 
 namespace {
-constexpr int64_t kMostExpanded = 4;
+constexpr int64_t kMostExpanded = 4, kFewestExpanded = 64;
 
 bool is_primitive_reduction(std::string_view op) {
   static constexpr std::array names = {"sum", "prod", "amax", "amin", "any", "all", "argmax", "argmin", "max_dim", "min_dim"};
@@ -72,7 +72,7 @@ bool is_expanded(const Graph& graph, const Node& node) {
   const std::string_view op = node.op->name;
   if (op != "sum" && op != "prod" && op != "amax" && op != "amin") return false;
   const int64_t count = ir::reduced_count(graph.spec(node.operands[0].tensor).sizes, reduced_mask(graph, node));
-  return count >= 1 && count <= kMostExpanded;
+  return count >= 1 && count <= kMostExpanded && graph.spec(node.outputs[0]).numel() >= kFewestExpanded;
 }
 
 }  // namespace tailor::jit

@@ -15,6 +15,7 @@ Graph optimize(const Graph& graph, const std::function<bool(const Graph&, const 
   g = verified(functionalize(g));
   g = verified(forward_writes(g));
   g = verified(simplify(g));
+  g = verified(expand_small_products(g));
   g = verified(split_reductions(g));
   g = verified(fold_constants(g));
   g = verified(eliminate_common_subexpressions(g));

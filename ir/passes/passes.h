@@ -27,6 +27,10 @@ Graph eliminate_common_subexpressions(const Graph& graph);
 /// Calls on constants become constants, by the reference implementation.
 Graph fold_constants(const Graph& graph);
 
+/// Matrix products of a few numbers become a multiplication and a sum, which fuse with what is around them: calling a library would take
+/// longer than computing.
+Graph expand_small_products(const Graph& graph);
+
 /// Folds over very many elements become two: over rows, then over the rows' results. Shorter chains of additions are more exact, and
 /// rows can be shared among threads. The cut depends on the sizes alone.
 Graph split_reductions(const Graph& graph);

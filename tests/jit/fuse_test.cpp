@@ -98,7 +98,7 @@ TEST(Fuse, DearProducersAreKept) {
 
 TEST(Fuse, LibraryCallsSeparateWhatDependsOnThem) {
   EXPECT_EQ(fused(R"(
-    %0: f32[8, 8] = placeholder "x"
+    %0: f32[24, 24] = placeholder "x"
     %1 = exp(%0)
     %2 = matmul(%1, %0)
     %3 = add(%2, %1)
@@ -138,10 +138,24 @@ TEST(Fuse, UpdatesOfTheSamePlaceAreOneGroup) {
   EXPECT_EQ(f.groups.size(), 1u);
 }
 
+TEST(Fuse, SmallLayersAreOneGroupEach) {
+  EXPECT_EQ(fused(R"(
+    %0: f32[1, 4] = placeholder "x"
+    %1: f32[4, 4] = placeholder "w"
+    %2: f32[4] = placeholder "b"
+    %3 = linear(%0, %1, %2)
+    %4 = relu(%3)
+    %5 = linear(%4, %1, %2)
+    %6 = relu(%5)
+    return %6)")
+                .groups.size(),
+            2u);
+}
+
 TEST(Fuse, NoCycles) {
   // add needs neg and, through the matmul, exp: exp and add must not be one group.
   EXPECT_EQ(fused(R"(
-    %0: f32[8, 8] = placeholder "x"
+    %0: f32[24, 24] = placeholder "x"
     %1 = exp(%0)
     %2 = matmul(%1, %0)
     %3 = add(%1, %2)

@@ -231,6 +231,20 @@ TEST(Lower, LibraryCallsBetweenNests) {
                  kReduced);
 }
 
+TEST(Lower, SmallProducts) {
+  check_backends(R"(graph "products" {
+    %0: f32[3, 5] = placeholder "x"
+    %1: f32[5, 7] = placeholder "y"
+    %2: f64[2, 3, 5] = placeholder "z"
+    %3: f64[4, 5] = placeholder "w"
+    %4 = mm(%0, %1)
+    %5 = linear(%2, %3, none)
+    %6 = tanh(%4)
+    return %6, %5
+  })",
+                 kReduced);
+}
+
 TEST(Lower, EmptyTensors) {
   check_backends(R"(graph "empty" {
     %0: f32[0, 4] = placeholder "x"
