@@ -5,7 +5,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 say() { printf '\033[1m== %s\033[0m\n' "$*"; }
 
-packages=(g++ cmake ninja-build ccache pkg-config llvm-19-dev libeigen3-dev libspdlog-dev libgtest-dev libbenchmark-dev
+packages=(g++ cmake ninja-build ccache pkg-config llvm-19-dev libspdlog-dev libgtest-dev libbenchmark-dev
           libcli11-dev nlohmann-json3-dev libboost1.81-dev zlib1g-dev libzstd-dev)
 
 install_packages() {
