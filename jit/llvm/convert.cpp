@@ -22,7 +22,7 @@ Datum Converter::from_memory(Value* raw, ScalarType type, unsigned lanes) {
 
 Value* Converter::to_memory(Datum& d, ScalarType type) {
   if (is_half_type(type)) {
-    if (d.bits == nullptr) d.bits = to_half_bits(d.value, type, d.lanes);
+    if (d.bits == nullptr) d.bits = half_bits_of(d.value, type, d.lanes);
     return d.bits;
   }
   if (type == kBool) return b_.CreateZExt(as_mask(d, type), with_lanes(b_.getInt8Ty(), d.lanes));
@@ -53,8 +53,12 @@ Datum Converter::splat(const Datum& d, unsigned lanes) {
 
 Datum Converter::round(Value* value, ScalarType half, unsigned lanes) {
   Datum d{.lanes = lanes};
-  d.bits = to_half_bits(value, half, lanes);
-  d.value = from_half_bits(d.bits, half, lanes);
+  if (half == kBFloat16) {
+    d.value = round_to_bfloat16(value, lanes);
+  } else {
+    d.bits = to_half_bits(value, lanes);
+    d.value = from_half_bits(d.bits, half, lanes);
+  }
   return d;
 }
 
@@ -124,18 +128,30 @@ Datum Converter::cast(Datum& d, ScalarType from, ScalarType to) {
 
 // ---- half types ----------------------------------------------------------------------------------------------------
 
-Value* Converter::to_half_bits(Value* v, ScalarType half, unsigned lanes) {
+/// The stored form of a value that is already rounded.
+Value* Converter::half_bits_of(Value* v, ScalarType half, unsigned lanes) {
+  if (half == kFloat16) return to_half_bits(v, lanes);
+  llvm::Type* i32 = with_lanes(b_.getInt32Ty(), lanes);
+  return b_.CreateTrunc(b_.CreateLShr(b_.CreateBitCast(v, i32), llvm::ConstantInt::get(i32, 16)), with_lanes(b_.getInt16Ty(), lanes));
+}
+
+/// In integers: the hardware's conversion flushes denormals.
+Value* Converter::round_to_bfloat16(Value* v, unsigned lanes) {
+  llvm::Type* i32 = with_lanes(b_.getInt32Ty(), lanes);
+  auto constant = [&](uint32_t x) { return llvm::ConstantInt::get(i32, x); };
+  Value* x = b_.CreateBitCast(v, i32);
+  Value* odd = b_.CreateAnd(b_.CreateLShr(x, constant(16)), constant(1));
+  Value* rounded = b_.CreateAnd(b_.CreateAdd(b_.CreateAdd(x, constant(0x7fff)), odd), constant(0xffff0000));
+  Value* quiet = b_.CreateOr(x, constant(0x400000));
+  return b_.CreateBitCast(b_.CreateSelect(b_.CreateFCmpUNO(v, v), quiet, rounded), v->getType());
+}
+
+Value* Converter::to_half_bits(Value* v, unsigned lanes) {
   llvm::Type* i32 = with_lanes(b_.getInt32Ty(), lanes);
   llvm::Type* i16 = with_lanes(b_.getInt16Ty(), lanes);
   auto constant = [&](uint32_t x) { return llvm::ConstantInt::get(i32, x); };
-  if (half == kFloat16 && target_.f16c) return b_.CreateBitCast(b_.CreateFPTrunc(v, with_lanes(b_.getHalfTy(), lanes)), i16);
+  if (target_.f16c) return b_.CreateBitCast(b_.CreateFPTrunc(v, with_lanes(b_.getHalfTy(), lanes)), i16);
   Value* x = b_.CreateBitCast(v, i32);
-  if (half == kBFloat16) {  // the hardware's conversion flushes denormals
-    Value* odd = b_.CreateAnd(b_.CreateLShr(x, constant(16)), constant(1));
-    Value* rounded = b_.CreateLShr(b_.CreateAdd(b_.CreateAdd(x, constant(0x7fff)), odd), constant(16));
-    Value* quiet = b_.CreateOr(b_.CreateLShr(x, constant(16)), constant(0x40));
-    return b_.CreateTrunc(b_.CreateSelect(b_.CreateFCmpUNO(v, v), quiet, rounded), i16);
-  }
   // As float_to_half_bits in runtime/dtype.h, but a denormal result is rounded by adding 0.5, whose last place is that of f16's denormals.
   Value* sign = b_.CreateAnd(b_.CreateLShr(x, constant(16)), constant(0x8000));
   Value* magnitude = b_.CreateAnd(x, constant(0x7fffffff));

@@ -38,7 +38,9 @@ class Converter {
   llvm::Constant* memory_literal(const Scalar& scalar, ScalarType type);
 
  private:
-  llvm::Value* to_half_bits(llvm::Value* value, ScalarType half, unsigned lanes);
+  llvm::Value* half_bits_of(llvm::Value* value, ScalarType half, unsigned lanes);
+  llvm::Value* round_to_bfloat16(llvm::Value* value, unsigned lanes);
+  llvm::Value* to_half_bits(llvm::Value* value, unsigned lanes);  // f16
   llvm::Value* from_half_bits(llvm::Value* bits, ScalarType half, unsigned lanes);
   llvm::Value* float_to_int(llvm::Value* value, ScalarType to, unsigned lanes);
 
