@@ -196,7 +196,9 @@ class Compiler {
       }
       index.push_back(at);
     }
-    exe_->module_ = compile_nests(distinct, {});
+    EmitOptions emit;
+    emit.fast_math = options_.fast_math;
+    exe_->module_ = compile_nests(distinct, emit);
     for (size_t i = 0; i < index.size(); ++i) kernels_[i] = exe_->module_->kernel(static_cast<size_t>(index[i]));
     exe_->report_.llvm_ms = exe_->module_->times().emit_ms + exe_->module_->times().llvm_ms;
     exe_->report_.link_ms = exe_->module_->times().link_ms;
