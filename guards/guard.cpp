@@ -1,6 +1,7 @@
 #include "guards/guard.h"
 
 #include <sstream>
+#include <utility>
 
 namespace tailor::guards {
 namespace {
@@ -76,7 +77,7 @@ bool Guard::holds(const CallDescriptor& call) const {
   switch (kind) {
     case GuardKind::Ambient: return static_cast<int64_t>(call.ambient) == expected;
     case GuardKind::ModuleEpoch: return static_cast<int64_t>(call.module_epoch) == expected;
-    case GuardKind::Aliasing: return alias_pattern(call.tensors) == pattern;
+    case GuardKind::Aliasing: return has_alias_pattern(call.tensors, pattern);
     case GuardKind::Structure:
       return dim < 0 ? static_cast<int64_t>(call.structure.size()) == expected
                      : static_cast<size_t>(dim) < call.structure.size() && call.structure[static_cast<size_t>(dim)] == expected;
@@ -171,22 +172,37 @@ std::string Guard::suggestion() const {
   return "";
 }
 
+namespace {
+
+/// The first tensor with the storage of tensor `i`, and how many bytes later tensor `i` starts.
+std::pair<int64_t, int64_t> alias_of(std::span<const TensorFact> tensors, size_t i) {
+  const auto byte_offset = [](const TensorFact& t) { return t.spec ? t.offset * element_size(t.spec->dtype) : 0; };
+  for (size_t j = 0; j < i; ++j) {
+    if (tensors[j].storage && tensors[j].storage == tensors[i].storage) return {static_cast<int64_t>(j), byte_offset(tensors[i]) - byte_offset(tensors[j])};
+  }
+  return {static_cast<int64_t>(i), 0};
+}
+
+}  // namespace
+
 std::vector<int64_t> alias_pattern(std::span<const TensorFact> tensors) {
   std::vector<int64_t> pattern;
   pattern.reserve(2 * tensors.size());
   for (size_t i = 0; i < tensors.size(); ++i) {
-    size_t first = i;
-    for (size_t j = 0; j < i; ++j) {
-      if (tensors[j].storage && tensors[j].storage == tensors[i].storage) {
-        first = j;
-        break;
-      }
-    }
-    pattern.push_back(static_cast<int64_t>(first));
-    const auto byte_offset = [&](const TensorFact& t) { return t.spec ? t.offset * element_size(t.spec->dtype) : 0; };
-    pattern.push_back(first == i ? 0 : byte_offset(tensors[i]) - byte_offset(tensors[first]));
+    const auto [first, distance] = alias_of(tensors, i);
+    pattern.push_back(first);
+    pattern.push_back(distance);
   }
   return pattern;
+}
+
+bool has_alias_pattern(std::span<const TensorFact> tensors, std::span<const int64_t> pattern) {
+  if (pattern.size() != 2 * tensors.size()) return false;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const auto [first, distance] = alias_of(tensors, i);
+    if (pattern[2 * i] != first || pattern[2 * i + 1] != distance) return false;
+  }
+  return true;
 }
 
 }  // namespace tailor::guards

@@ -53,4 +53,7 @@ struct Guard {
 /// a tensor. Equal patterns mean equal aliasing.
 std::vector<int64_t> alias_pattern(std::span<const TensorFact> tensors);
 
+/// Whether the tensors have this pattern; allocates nothing.
+bool has_alias_pattern(std::span<const TensorFact> tensors, std::span<const int64_t> pattern);
+
 }  // namespace tailor::guards

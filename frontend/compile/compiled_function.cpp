@@ -106,6 +106,7 @@ void CompiledFunction::call(const CallOps& ops, FlatValue& arguments) {
   }
   const guards::CallDescriptor call = describe(arguments);
   const Entries& all = entries();
+  if (options_.pure && skip_last_hit(all, call, ops, arguments)) return;
   const size_t last = last_hit_.load(std::memory_order_relaxed);
   if (last < all.size() && all[last]->guards.check(call)) return run(all[last], ops, arguments, false);
   for (size_t i = 0; i < all.size(); ++i) {
@@ -200,13 +201,12 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
   Entry& entry = *shared;
   const uint64_t now = record_.calls.load(std::memory_order_relaxed);
   entry.last_used.store(now, std::memory_order_relaxed);
-  std::shared_ptr<const SkipPlan> plan;
   const bool pure = options_.pure && !record_.pure_promise_broken.load(std::memory_order_relaxed);
-  if (pure && !first_call) {
-    plan = entry.skip_plan();
+  const SkipPlan* plan = pure ? entry.skip_plan() : nullptr;
+  if (plan && !first_call) {
     const uint64_t hit = entry.hits.fetch_add(1, std::memory_order_relaxed) + 1;
     const bool audit = (hit & (hit - 1)) == 0;  // 1, 2, 4, 8 ...: followed, to see whether the promise is kept
-    if (plan && !audit && skip(*plan, ops, arguments)) {
+    if (!audit && plan->guards.check(describe(arguments)) && skip(*plan, ops, arguments)) {
       record_.hits.fetch_add(1, std::memory_order_relaxed);
       record_.skipped.fetch_add(1, std::memory_order_relaxed);
       note_outcome("skipped: guards hold, the body did not run", entry.number);
@@ -237,7 +237,7 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
   if (hit) record_.hits.fetch_add(1, std::memory_order_relaxed);
   if (timed && hit) add_time(record_.compiled_us, record_.compiled_samples, micros_since(begin));
   if (first_call) add(shared, *invocation);
-  if (pure) review_promise(entry, *invocation, ops, arguments, plan.get());
+  if (pure) review_promise(entry, *invocation, ops, arguments, plan);
   note_outcome(first_call ? "miss: recorded and compiled" : hit ? "hit: followed cached code" : invocation->recorded() ? "entry hit, new path recorded" : "entry hit, a segment ran op by op",
                entry.number);
   invocation->end();
@@ -246,9 +246,24 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
 
 // ---- pure ----------------------------------------------------------------------------------------------------------
 
+// The plan's guards say all that the entry's say: the last hit is tried by them alone.
+bool CompiledFunction::skip_last_hit(const Entries& entries, const guards::CallDescriptor& call, const CallOps& ops, const FlatValue& arguments) {
+  const size_t last = last_hit_.load(std::memory_order_relaxed);
+  if (last >= entries.size() || record_.pure_promise_broken.load(std::memory_order_relaxed)) return false;
+  Entry& entry = *entries[last];
+  const SkipPlan* plan = entry.skip_plan();
+  if (!plan || !plan->guards.check(call)) return false;
+  const uint64_t hit = entry.hits.load(std::memory_order_relaxed) + 1;
+  if ((hit & (hit - 1)) == 0 || !skip(*plan, ops, arguments)) return false;  // due to be followed: run() counts it
+  entry.hits.fetch_add(1, std::memory_order_relaxed);
+  record_.hits.fetch_add(1, std::memory_order_relaxed);
+  record_.skipped.fetch_add(1, std::memory_order_relaxed);
+  note_outcome("skipped: guards hold, the body did not run", entry.number);
+  return true;
+}
+
 bool CompiledFunction::skip(const SkipPlan& plan, const CallOps& ops, const FlatValue& arguments) {
-  const guards::CallDescriptor call = describe(arguments);
-  if (!plan.guards.check(call) || !plan.holds_captured()) return false;
+  if (!plan.holds_captured()) return false;
   // User code does not run in here, so that these are never in use twice on one thread.
   struct Scratch {
     std::vector<TensorImpl*> inputs, outputs;
@@ -264,19 +279,19 @@ bool CompiledFunction::skip(const SkipPlan& plan, const CallOps& ops, const Flat
     if (tensor->is_lazy() || tensor->storage->pending.load(std::memory_order_acquire)) prepare_host_access(*tensor, false);
     inputs.push_back(tensor);
   }
-  std::vector<Tensor> results(plan.results.size());
-  std::array<Tensor, 8> few;
-  std::vector<Tensor> many;
   const size_t count = plan.variant->outputs.size();
-  if (count > few.size()) many.resize(count);
-  Tensor* made = count > few.size() ? many.data() : few.data();
+  std::array<Tensor, 4> few_made, few_results;
+  std::vector<Tensor> many;
+  if (count > few_made.size() || plan.results.size() > few_results.size()) many.resize(count + plan.results.size());
+  Tensor* made = many.empty() ? few_made.data() : many.data();
+  Tensor* results = many.empty() ? few_results.data() : many.data() + count;
   const std::span<const jit::OutputPlan> plans = plan.variant->executable->outputs();
   for (size_t i = 0; i < count; ++i) {
     made[i] = Tensor(make_tensor(plans[i].spec, nullptr, 0));
     outputs.push_back(&impl_of(*made[i].head()));
   }
   if (follow::run_variant(*plan.variant, inputs, {}, outputs, run) != follow::RunResult::Done) return false;
-  for (size_t i = 0; i < results.size(); ++i) {
+  for (size_t i = 0; i < plan.results.size(); ++i) {
     switch (plan.results[i].from) {
       case SkipPlan::ResultTensor::From::Undefined: break;
       case SkipPlan::ResultTensor::From::Output: results[i] = made[plan.results[i].index]; break;
@@ -285,7 +300,7 @@ bool CompiledFunction::skip(const SkipPlan& plan, const CallOps& ops, const Flat
         break;
     }
   }
-  ops.restore_result(ops.frame, plan.prototype, std::move(results));
+  ops.restore_result(ops.frame, plan.prototype, results);
   return true;
 }
 

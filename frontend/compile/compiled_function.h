@@ -29,6 +29,7 @@ class CompiledFunction {
   void add(const std::shared_ptr<Entry>& entry, const Invocation& invocation);
   void run(const std::shared_ptr<Entry>& entry, const CallOps& ops, const FlatValue& arguments, bool first_call);
   bool skip(const SkipPlan& plan, const CallOps& ops, const FlatValue& arguments);
+  bool skip_last_hit(const std::vector<std::shared_ptr<Entry>>& entries, const guards::CallDescriptor& call, const CallOps& ops, const FlatValue& arguments);
   void review_promise(Entry& entry, const Invocation& invocation, const CallOps& ops, const FlatValue& arguments, const SkipPlan* plan);
   void add_time(double& sum, uint64_t& samples, double micros);
   static void note_outcome(const char* outcome, int entry);

@@ -124,24 +124,22 @@ bool SkipPlan::holds_captured() const {
   return true;
 }
 
-std::shared_ptr<const SkipPlan> Entry::skip_plan() const {
-  if (!has_skip_.load(std::memory_order_acquire)) return nullptr;
+// Old plans may be in use by other threads; they let go of what they captured when the entry dies.
+void Entry::set_skip_plan(std::unique_ptr<const SkipPlan> plan) {
   std::lock_guard lock(mutex_);
-  return skip_;
+  skip_.store(plan.get(), std::memory_order_release);
+  plans_.push_back(std::move(plan));
 }
 
-void Entry::set_skip_plan(std::shared_ptr<const SkipPlan> plan) {
-  std::lock_guard lock(mutex_);
-  skip_ = std::move(plan);
-  has_skip_.store(skip_ != nullptr, std::memory_order_release);
-}
-
-std::shared_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, const CallOps& ops, const guards::CallDescriptor& call,
+std::unique_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, const CallOps& ops, const guards::CallDescriptor& call,
                                                  std::span<TensorHead* const> arguments, std::string* why_not) const {
+  std::lock_guard lock(mutex_);
   const auto refuse = [&](std::string why) {
     *why_not = std::move(why);
     return nullptr;
   };
+  constexpr size_t kMostPlans = 64;
+  if (plans_.size() >= kMostPlans) return refuse("what it captures has been replaced too often");
   const follow::Step* end = invocation.path().empty() ? nullptr : invocation.path().back();
   if (!end || end->kind != follow::StepKind::Return) return refuse("the call did not return");
   for (const follow::Step* step : invocation.path()) {
@@ -151,7 +149,7 @@ std::shared_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, c
   if (!variant) return refuse("the segment is not compiled");
   if (!variant->scalars.empty()) return refuse("a number in it varies from call to call");
 
-  auto plan = std::make_shared<SkipPlan>();
+  auto plan = std::make_unique<SkipPlan>();
   plan->end = end;
   plan->variant = variant;
   const auto argument_number = [&](const TensorHead* head) {

@@ -60,11 +60,11 @@ class Entry final : public follow::EntryHost {
   Invocation* take();
   void give_back(Invocation* invocation);
 
-  /// The plan for skipping, or null.
-  std::shared_ptr<const SkipPlan> skip_plan() const;
-  void set_skip_plan(std::shared_ptr<const SkipPlan> plan);
+  /// The plan for skipping, or null. Plans live as long as their entry.
+  const SkipPlan* skip_plan() const { return skip_.load(std::memory_order_acquire); }
+  void set_skip_plan(std::unique_ptr<const SkipPlan> plan);
   /// Builds it from a call that has just hit (or been compiled); null when the call cannot be skipped.
-  std::shared_ptr<const SkipPlan> plan_skip(const Invocation& invocation, const CallOps& ops, const guards::CallDescriptor& call,
+  std::unique_ptr<const SkipPlan> plan_skip(const Invocation& invocation, const CallOps& ops, const guards::CallDescriptor& call,
                                             std::span<TensorHead* const> arguments, std::string* why_not) const;
 
   std::vector<Explanation::Segment> segments() const;
@@ -89,8 +89,8 @@ class Entry final : public follow::EntryHost {
   FunctionRecord& record_;
   std::atomic<Invocation*> spare_{nullptr};
   mutable std::mutex mutex_;
-  std::shared_ptr<const SkipPlan> skip_;
-  std::atomic<bool> has_skip_{false};
+  std::atomic<const SkipPlan*> skip_{nullptr};
+  std::vector<std::unique_ptr<const SkipPlan>> plans_;
   std::vector<Explanation::Segment> segments_;
   std::atomic<bool> warned_{false};
 };

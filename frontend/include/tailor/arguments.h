@@ -198,9 +198,8 @@ struct PathFinder {
 /// Puts a value together again from parts of a FlatValue of the same structure; the value comes with that structure
 /// (containers sized, alternatives chosen), taken from the call that was recorded.
 struct Restorer {
-  std::vector<Tensor> tensors;
-  size_t next = 0;
-  void tensor(Tensor& t) { t = tensors.at(next++); }
+  Tensor* next;
+  void tensor(Tensor& t) { t = std::move(*next++); }
   void scalar(const Scalar&) {}
   template <class T> void number(const T&) {}
   template <class T> void text(const T&) {}

@@ -56,7 +56,7 @@ struct CallOps {
   void (*body)(void* frame);                                                            // runs user code and keeps its result
   void (*flatten_result)(void* frame, FlatValue& out);
   std::any (*copy_result)(void* frame);                                                 // empty when it cannot be copied
-  void (*restore_result)(void* frame, const std::any& prototype, std::vector<Tensor> tensors);
+  void (*restore_result)(void* frame, const std::any& prototype, Tensor* tensors);      // moves the tensors into a copy of the prototype
   void (*paths)(void* frame, std::vector<std::string>& tensors, std::vector<std::string>& scalars);
 };
 
@@ -113,22 +113,24 @@ struct Frame {
   static std::any copy_result(void* p) {
     if constexpr (std::is_copy_constructible_v<Result>) {
       Result copy = *of(p).result;
-      Restorer empty;
       FlatValue flat;
       Flattener f{flat};
       walk(f, std::as_const(copy));
-      empty.tensors.resize(flat.tensors.size());
+      std::vector<Tensor> none(flat.tensors.size());
+      Restorer empty{none.data()};
       walk(empty, copy);
       return std::any(std::move(copy));
     } else {
       return {};
     }
   }
-  static void restore_result(void* p, const std::any& prototype, std::vector<Tensor> tensors) {
-    if constexpr (std::is_copy_constructible_v<Result>) {
+  static void restore_result(void* p, const std::any& prototype, Tensor* tensors) {
+    if constexpr (std::is_same_v<Result, Tensor>) {
+      of(p).result.emplace(std::move(tensors[0]));
+    } else if constexpr (std::is_copy_constructible_v<Result>) {
       Frame& self = of(p);
       self.result.emplace(*std::any_cast<Result>(&prototype));
-      Restorer restorer{std::move(tensors)};
+      Restorer restorer{tensors};
       walk(restorer, *self.result);
     }
   }
