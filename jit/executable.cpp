@@ -2,7 +2,6 @@
 
 #include <array>
 #include <chrono>
-#include <map>
 #include <set>
 #include <variant>
 
@@ -10,10 +9,11 @@
 #include "ir/interpreter.h"
 #include "ir/passes/passes.h"
 #include "jit/arena.h"
+#include "jit/kernel_cache.h"
 #include "jit/launch.h"
-#include "jit/llvm/compile.h"
 #include "jit/lower.h"
 #include "jit/memory_plan.h"
+#include "runtime/log.h"
 
 namespace tailor::jit {
 
@@ -82,7 +82,9 @@ class LaunchList final : public Executable {
       return text;
     }
     check(what == "llvm" || what == "asm", "dump: expected graph, loops, llvm or asm, got ", what);
-    return module_ ? module_->dump(what == "llvm" ? "ir" : "asm") : std::string();
+    std::string text;
+    for (const auto& module : modules_) text += module->dump(what == "llvm" ? "ir" : "asm");
+    return text;
   }
 
  private:
@@ -91,7 +93,7 @@ class LaunchList final : public Executable {
   MemoryPlan plan_;
   std::vector<Launch> launches_;
   std::vector<LoweredNest> nests_;
-  std::shared_ptr<const CompiledModule> module_;
+  std::vector<std::shared_ptr<const CompiledModule>> modules_;
   CompileReport report_;
 };
 
@@ -113,6 +115,7 @@ class Compiler {
     exe_->report_.lower_ms = clock_.lap();
     emit();
     launch();
+    log_steps();
     return exe_;
   }
 
@@ -181,28 +184,33 @@ class Compiler {
     }
   }
 
-  // Nests that say the same are compiled once.
   void emit() {
     kernels_.resize(exe_->nests_.size(), nullptr);
     if (options_.backend != Backend::Llvm || exe_->nests_.empty()) return;
-    std::map<std::string, int> known;
-    std::vector<LoopNest> distinct;
-    std::vector<int> index;
-    for (const LoweredNest& n : exe_->nests_) {
-      int& at = known.try_emplace(exe_->nests_.size() == 1 ? std::string() : to_string(n.nest), -1).first->second;
-      if (at < 0) {
-        at = static_cast<int>(distinct.size());
-        distinct.push_back(n.nest);
-      }
-      index.push_back(at);
-    }
+    std::vector<const LoopNest*> nests;
+    for (const LoweredNest& n : exe_->nests_) nests.push_back(&n.nest);
     EmitOptions emit;
     emit.fast_math = options_.fast_math;
-    exe_->module_ = compile_nests(distinct, emit);
-    for (size_t i = 0; i < index.size(); ++i) kernels_[i] = exe_->module_->kernel(static_cast<size_t>(index[i]));
-    exe_->report_.llvm_ms = exe_->module_->times().emit_ms + exe_->module_->times().llvm_ms;
-    exe_->report_.link_ms = exe_->module_->times().link_ms;
-    exe_->report_.code_bytes = exe_->module_->code_bytes();
+    Kernels found = find_or_compile(nests, emit);
+    kernels_ = std::move(found.functions);
+    exe_->modules_ = std::move(found.modules);
+    if (found.fresh == nullptr) return;
+    exe_->report_.llvm_ms = found.fresh->times().emit_ms + found.fresh->times().llvm_ms;
+    exe_->report_.link_ms = found.fresh->times().link_ms;
+    exe_->report_.code_bytes = found.fresh->code_bytes();
+  }
+
+  void log_steps() const {
+    const std::string& tag = graph().name;
+    if (log_enabled(LogChannel::Graph)) log(LogChannel::Graph, tag, "after passes:\n" + ir::print(graph()));
+    if (log_enabled(LogChannel::Fusion)) {
+      for (const Group& g : groups_) {
+        std::string text = g.library ? "library call:" : "loop nest:";
+        for (int n : g.nodes) text += " " + std::string(graph().nodes[static_cast<size_t>(n)].op->name);
+        log(LogChannel::Fusion, tag, text);
+      }
+    }
+    if (log_enabled(LogChannel::Code)) log(LogChannel::Code, tag, exe_->dump("loops"));
   }
 
   Pointer pointer(const NestMemory& m, ScalarType type) const {

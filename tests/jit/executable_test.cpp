@@ -179,6 +179,26 @@ TEST(Executable, ScalarsAreReadAtEveryRun) {
   }
 }
 
+TEST(Executable, KernelsThatDifferInTheLastDigitAreNotShared) {
+  const auto graph = [](const std::string& factor) {
+    return ir::parse_graph(
+        "graph \"g\" { %0: f64[8] = placeholder \"x\" %1: f64[8] = placeholder \"y\" %2 = mul(%0, 0.12345678901) %3 = exp(%2) %4 = "
+        "mul(%1, " +
+        factor + ") %5 = exp(%4) return %3, %5 }");
+  };
+  testing::check_backends(graph("0.12345678902"));
+  testing::check_backends(graph("-0.0"));
+  testing::check_backends(graph("0.0"));
+}
+
+TEST(Executable, EqualKernelsAreCompiledOnce) {
+  const auto text = "graph \"g\" { %0: f32[8] = placeholder \"x\" %1 = exp(%0) %2 = mul(%1, 0.777) return %2 }";
+  const auto first = compile(ir::parse_graph(text), {});
+  EXPECT_GT(first->report().code_bytes, 0);
+  const auto second = compile(ir::parse_graph(text), {});
+  EXPECT_EQ(second->report().code_bytes, 0) << "nothing was compiled";
+}
+
 TEST(Executable, ReportsAndDumps) {
   const auto exe = compile(ir::parse_graph("graph \"g\" { %0: f32[8] = placeholder \"x\" %1 = exp(%0) %2 = add(%1, 1) return %2 }"), {});
   EXPECT_EQ(exe->report().kernels, 1);
