@@ -28,7 +28,8 @@ struct Interval {
 int64_t place(std::vector<Interval>& intervals) {
   std::vector<Interval*> order;
   for (Interval& i : intervals) order.push_back(&i);
-  std::stable_sort(order.begin(), order.end(), [](const Interval* a, const Interval* b) { return a->bytes > b->bytes; });
+  std::sort(order.begin(), order.end(),
+            [](const Interval* a, const Interval* b) { return a->bytes != b->bytes ? a->bytes > b->bytes : a < b; });
   std::vector<const Interval*> placed;  // by offset
   int64_t total = 0;
   for (Interval* i : order) {

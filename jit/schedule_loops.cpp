@@ -71,14 +71,15 @@ bool folds_indices(const LoopNest& nest) {
 void order_loops(LoopNest& nest) {
   std::vector<size_t> order(nest.dims.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return nest.dims[a].inner < nest.dims[b].inner; });
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return std::pair(nest.dims[a].inner, a) < std::pair(nest.dims[b].inner, b); });
   const auto sort_part = [&](bool inner) {
     const IndexMap* lead = leading_map(nest, inner);
     if (lead == nullptr) return;
     const auto first = std::find_if(order.begin(), order.end(), [&](size_t d) { return nest.dims[d].inner == inner; });
     const auto last = std::find_if(first, order.end(), [&](size_t d) { return nest.dims[d].inner != inner; });
     const auto key = [&](size_t d) { return lead->strides[d].value == 0 ? INT64_MAX : std::abs(lead->strides[d].value); };
-    std::stable_sort(first, last, [&](size_t a, size_t b) { return key(a) > key(b); });
+    std::sort(first, last, [&](size_t a, size_t b) { return key(a) != key(b) ? key(a) > key(b) : a < b; });
   };
   sort_part(false);
   if (!folds_indices(nest)) sort_part(true);
