@@ -1,8 +1,6 @@
 #include "frontend/eager.h"
 
-#include <boost/container/small_vector.hpp>
-
-#include "ir/builder.h"
+#include "frontend/decomposition.h"
 #include "ir/promotion.h"
 #include "runtime/ambient.h"
 
@@ -26,47 +24,24 @@ SpecOperands spec_operands(std::span<const Operand> operands) {
   return specs;
 }
 
-/// Runs a decomposition call by call.
-class EagerBuilder final : public ir::Builder {
- public:
-  int add(Tensor tensor) {
-    values_.push_back(std::move(tensor));
-    return static_cast<int>(values_.size()) - 1;
+/// The op as the calls it consists of. Results have the layout and the memory of their own that the op's rule promises, as compiled
+/// code gives them.
+std::vector<Tensor> decompose(const OpCall& call, std::span<const ir::TensorSpec> promised) {
+  std::vector<Tensor> results = Decomposition<run_eager_many>(call.where).run(call.op, call.operands, call.attrs);
+  for (size_t i = 0; i < results.size(); ++i) {
+    const TensorImpl& result = impl_of(results[i]);
+    bool as_promised = result.spec.strides == promised[i].strides;
+    for (const Operand& o : call.operands) as_promised &= !o.is_tensor() || o.tensor->storage.get() != result.storage.get();
+    if (as_promised) continue;
+    ir::TensorSpec spec = promised[i];
+    spec.requires_grad = result.spec.requires_grad;
+    auto head = make_tensor(spec);
+    if (spec.requires_grad) head->flags.fetch_or(TensorHead::kNonLeaf, std::memory_order_relaxed);
+    const Operand operands[] = {&impl_of(*head), &impl_of(results[i])};
+    const kernels::TensorArg output{impl_of(*head).data(), &spec};
+    run_kernel(OpCall{op<"copy_">(), operands, {}, true, call.where}, {&output, 1});
+    results[i] = Tensor(std::move(head));
   }
-  std::vector<int> call_many(const ir::OpDef& op, std::span<const ir::Value> operands, std::span<const ir::AttrRef> attrs) override {
-    boost::container::small_vector<Operand, 8> inputs;
-    for (const ir::Value& o : operands) {
-      if (o.is_tensor())
-        inputs.push_back(&impl_of(*value(o.tensor).head()));
-      else if (o.is_scalar())
-        inputs.push_back(o.scalar);
-      else
-        inputs.push_back(std::nullopt);
-    }
-    std::vector<int> results;
-    for (Tensor& t : run_eager_many({op, inputs, attrs})) results.push_back(add(std::move(t)));
-    return results;
-  }
-  const ir::TensorSpec& spec(int v) const override { return impl_of(*value(v).head()).spec; }
-  const Tensor& value(int v) const { return values_.at(static_cast<size_t>(v)); }
-
- private:
-  std::vector<Tensor> values_;
-};
-
-std::vector<Tensor> decompose(const OpCall& call) {
-  EagerBuilder builder;
-  boost::container::small_vector<ir::Value, 8> operands;
-  for (const Operand& o : call.operands) {
-    if (o.is_tensor())
-      operands.push_back(builder.add(Tensor(IntrusivePtr<TensorHead>(o.tensor))));
-    else if (o.is_scalar())
-      operands.push_back(o.scalar);
-    else
-      operands.push_back(std::nullopt);
-  }
-  std::vector<Tensor> results;
-  for (int v : call.op.decompose(builder, operands, call.attrs)) results.push_back(builder.value(v));
   return results;
 }
 
@@ -131,7 +106,7 @@ std::vector<Tensor> compute(const OpCall& call) {
   await_operands(call);
   const SpecOperands operands = spec_operands(call.operands);
   std::vector<ir::TensorSpec> specs = call.op.infer(call.op, {operands, call.attrs});
-  if (call.op.decompose != nullptr && kernel_of(call.op) == nullptr) return decompose(call);
+  if (call.op.decompose != nullptr && kernel_of(call.op) == nullptr) return decompose(call, specs);
   std::vector<Tensor> results;
   results.reserve(specs.size());
   boost::container::small_vector<kernels::TensorArg, 3> outputs;

@@ -1,6 +1,6 @@
 #include "tailor/ops/contraction.h"
 
-#include "frontend/call.h"
+#include "frontend/decomposition.h"
 #include "ir/ops/contraction.h"
 
 namespace tailor {
@@ -36,6 +36,8 @@ Tensor einsum(std::string_view equation, TensorList tensors, Where where) {
   const std::vector<Operand> list = operand_list(tensors);
   const std::vector<int64_t> characters = ir::einsum_equation(equation);
   const ir::AttrRef attrs[] = {characters};
+  if (tensors.size() == 1 && ir::einsum_is_view(equation, impl_of(tensors[0]).spec))
+    return Decomposition<dispatch_many>(where).run(op<"einsum">(), list, attrs).at(0);
   return dispatch(OpCall{op<"einsum">(), list, attrs, false, where});
 }
 

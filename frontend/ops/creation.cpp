@@ -125,8 +125,7 @@ std::vector<Tensor> meshgrid(TensorList tensors, std::string_view indexing, Wher
   for (size_t i = 0; i < order.size(); ++i) {
     Dims shape(order.size(), 1);
     shape[i] = sizes[i];
-    Tensor grid = order[i]->view(shape, where).expand(sizes, false, where);
-    grids.push_back(swapped ? transpose(grid, 0, 1, where) : grid);
+    grids.push_back(order[i]->view(shape, where).expand(sizes, false, where));
   }
   if (swapped) std::swap(grids[0], grids[1]);
   return grids;

@@ -85,6 +85,12 @@ Indexed apply(const Tensor& self, ArrayRef<TensorIndex> list, Where where) {
         break;
       }
       case Kind::Tensor:
+        // One integer selects, as a number does: the result is a view.
+        if (i.tensor().dim() == 0 && !is_mask(i.tensor()) && is_integral(i.tensor().scalar_type())) {
+          check<IndexError>(self.dim() > 0, "index: invalid index of a 0-dim tensor. Use `tensor.item()` to convert it to a number");
+          result.view = select(result.view, dim(), i.tensor().item<int64_t>(where), where);
+          break;
+        }
         result.has_indices = true;
         if (is_mask(i.tensor())) {
           add_mask(result, i.tensor(), where);

@@ -5,6 +5,7 @@
 
 #include "ir/ops/compose.h"
 #include "ir/ops/contraction.h"
+#include "ir/ops/movement.h"
 #include "ir/ops/view.h"
 
 namespace tailor::ir {
@@ -82,7 +83,10 @@ Specs infer_attention(const OpDef& op, const SpecCall& call) {
   Dims sizes = s.batch;
   sizes.push_back(s.l);
   sizes.push_back(s.v);
-  return {TensorSpec(call.tensor(0).dtype, sizes, call.tensor(0).device)};
+  const TensorSpec& query = call.tensor(0);
+  // Heads inside rows stay there, as in torch, so that merging the heads again is a view.
+  if (query.sizes == sizes) return {TensorSpec(query.dtype, sizes, preserved_strides(query), query.device)};
+  return {TensorSpec(query.dtype, sizes, query.device)};
 }
 
 Specs infer_weights(const OpDef& op, const SpecCall& call) {

@@ -33,4 +33,7 @@ void check_expandable(IntArrayRef self, IntArrayRef sizes);
 std::vector<int64_t> einsum_equation(std::string_view text);
 std::string einsum_text(IntArrayRef equation);
 
+/// Whether einsum of one operand only moves its dims ("ij->ji", "ii->i"): then the result is a view of it. Throws as einsum does.
+bool einsum_is_view(std::string_view equation, const TensorSpec& operand);
+
 }  // namespace tailor::ir

@@ -1,6 +1,7 @@
 // einsum as a composition: operands are brought to one order of labels and multiplied pairwise by bmm, left to right.
 #include <algorithm>
 
+#include "ir/graph.h"
 #include "ir/ops/compose.h"
 #include "ir/ops/contraction.h"
 #include "ir/ops/view.h"
@@ -226,16 +227,16 @@ ScalarType result_dtype(ScalarType type, size_t operands, const Labels& order, c
   return operands == 1 && is_integral(type, true) && order.size() > output.size() ? kInt64 : type;
 }
 
-std::vector<TensorSpec> infer_einsum(const OpDef&, const SpecCall& call) {
+// The layout is the one in which the last product leaves its result.
+std::vector<TensorSpec> infer_einsum(const OpDef& op, const SpecCall& call) {
   const std::vector<const TensorSpec*> specs = specs_of(call);
-  const Einsum e = parse(einsum_text(call.attrs[0].as_ints()), specs);
-  const Labels order = label_order(e);
-  Dims sizes = label_sizes(e, specs, order);
-  sizes.resize(e.output.size());
   for (const TensorSpec* s : specs)
     check(s->dtype == specs[0]->dtype, "einsum(): expected all operands to have the same dtype, but got: ", specs[0]->dtype, " and ",
           s->dtype);
-  return {TensorSpec(result_dtype(specs[0]->dtype, specs.size(), order, e.output), sizes, specs[0]->device)};
+  GraphBuilder builder;
+  std::vector<Value> operands;
+  for (const TensorSpec* s : specs) operands.emplace_back(builder.placeholder(*s, "operand"));
+  return {builder.spec(op.decompose(builder, operands, call.attrs).at(0))};
 }
 
 std::vector<int> decompose_einsum(Builder& b, std::span<const Value> operands, std::span<const AttrRef> attrs) {
@@ -271,6 +272,16 @@ std::vector<int> decompose_einsum(Builder& b, std::span<const Value> operands, s
   for (size_t d = order.size(); d > e.output.size(); --d) result = b.call("select", {result}, {static_cast<int64_t>(d - 1), 0});
   return {c.cast(result, type)};
 }
+
+}  // namespace
+
+bool einsum_is_view(std::string_view equation, const TensorSpec& operand) {
+  const TensorSpec* operands[] = {&operand};
+  const Einsum e = parse(std::string(equation), operands);
+  return label_order(e).size() == e.output.size();
+}
+
+namespace {
 
 [[maybe_unused]] const bool registered = [] {
   OpDef def;

@@ -5,6 +5,13 @@
 namespace tailor::conform {
 namespace {
 
+/// A list of integers, which Python takes for an index tensor.
+Tensor places_of(const Value& list) {
+  std::vector<int64_t> places;
+  for (const Value& item : list.list) places.push_back(item.scalar().to<int64_t>());
+  return tensor(places);
+}
+
 std::vector<TensorIndex> indices_of(const Value& list) {
   std::vector<TensorIndex> indices;
   for (const Value& value : list.list) {
@@ -15,6 +22,7 @@ std::vector<TensorIndex> indices_of(const Value& list) {
       case Value::Kind::Bool: indices.emplace_back(value.integer != 0); break;
       case Value::Kind::Slice: indices.emplace_back(indexing::Slice(value.parts[0], value.parts[1], value.parts[2])); break;
       case Value::Kind::Tensor: indices.emplace_back(value.tensor); break;
+      case Value::Kind::List: indices.emplace_back(places_of(value)); break;
       default: throw Unsupported("an index of another kind");
     }
   }

@@ -20,6 +20,7 @@ Results selecting(Args& a) {
 
 /// The correction of var and std, given as such or by `unbiased`; positional booleans are `unbiased`.
 std::optional<Scalar> correction_of(Args& a) {
+  if (a.is_bool(2)) return Scalar(a.flag(2, true) ? 1 : 0);
   if (a.has(3)) return a.scalar(3);
   if (a.has(4)) return Scalar(a.flag(4, true) ? 1 : 0);
   return std::nullopt;

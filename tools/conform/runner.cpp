@@ -80,9 +80,10 @@ std::string run_call(const Json& json, const CaseFile& file, Backend backend) {
   for (int repetition = 0; repetition < executor->repetitions(); ++repetition) {
     const std::string when = repetition == 0 ? "" : "call " + std::to_string(repetition + 1) + ": ";
     ValueReader inputs(file), expected(file);
-    Arguments arguments = inputs.read_arguments(json);
+    Arguments arguments;
     Results results;
     try {
+      arguments = inputs.read_arguments(json);  // also fails where the case must: on more dimensions than we have
       results = executor->run(arguments);
     } catch (const Unsupported&) { throw; } catch (const InternalError& error) {
       return when + error.what();
