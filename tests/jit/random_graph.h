@@ -51,7 +51,7 @@ class RandomGraph {
   }
 
   void step() {
-    switch (pick(0, 11)) {
+    switch (pick(0, 12)) {
       case 0:
       case 1: return unary();
       case 2:
@@ -63,6 +63,7 @@ class RandomGraph {
       case 8: return reduce();
       case 9: return in_place();
       case 10: return select();
+      case 11: return library();
       default: return keep(builder_.call("clone", {any()}, {chance(2)}));
     }
   }
@@ -88,6 +89,31 @@ class RandomGraph {
   void select() {
     const ir::ValueId condition = builder_.call("gt", {any(), tailor::Scalar(0)});
     keep(builder_.call("where", {condition, any(), other()}));
+  }
+
+  // Ops that are calls of kernels between the nests.
+  void library() {
+    const ir::ValueId v = any();
+    const int64_t rank = spec(v).rank();
+    if (rank == 0 || spec(v).numel() > 2000) return;
+    const int64_t dim = pick(0, rank - 1);
+    switch (pick(0, 5)) {
+      case 0: {
+        const std::vector<ir::Value> operands{v, v};
+        const ir::AttrRef attrs[] = {dim};
+        return keep(builder_.call_many(*ir::find_op("cat"), operands, attrs).at(0));
+      }
+      case 1: return keep(builder_.call("flip", {v}, {IntArrayRef(dim)}));
+      case 2: return keep(builder_.call("roll", {v}, {IntArrayRef{1}, IntArrayRef(dim)}));
+      case 3: return keep(builder_.call("cummax", {v}, {dim}));
+      case 4:
+        if (rank != 2) return;
+        return keep(builder_.call(
+            "mm", {builder_.call("gt", {v, tailor::Scalar(0)}), builder_.call("lt", {builder_.call("t", {v}), tailor::Scalar(1)})}));
+      default:
+        if (rank < 2) return;
+        return keep(builder_.call("tril", {v}, {pick(-1, 1)}));
+    }
   }
 
   void cast() {
