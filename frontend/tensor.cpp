@@ -12,6 +12,13 @@ struct GradientSlot final : AutogradMeta {
   Tensor grad;
 };
 
+/// What is known only of a tensor that has been computed: a compiled call under way is asked for it.
+TensorImpl& computed(const Tensor& t) {
+  TensorImpl& impl = impl_of(t);
+  if (impl.is_lazy()) prepare_host_access(impl, false);
+  return impl;
+}
+
 GradientSlot* slot_of(const TensorImpl& impl) { return static_cast<GradientSlot*>(impl.autograd.get()); }
 
 }  // namespace
@@ -32,7 +39,7 @@ int64_t Tensor::stride(int64_t d, Where) const {
   check<IndexError>(!strides.empty(), "Dimension specified as ", d, " but tensor has no dimensions");
   return strides[static_cast<size_t>(wrap_dim(d, static_cast<int64_t>(strides.size())))];
 }
-int64_t Tensor::storage_offset() const { return impl_of(*this).offset; }
+int64_t Tensor::storage_offset() const { return computed(*this).offset; }
 ScalarType Tensor::scalar_type() const { return impl_of(*this).spec.dtype; }
 Device Tensor::device() const { return impl_of(*this).spec.device; }
 TensorOptions Tensor::options() const {
@@ -48,10 +55,14 @@ bool Tensor::is_cpu() const { return device().is_cpu(); }
 bool Tensor::is_cuda() const { return device().is_cuda(); }
 int64_t Tensor::get_device() const { return device().is_cuda() ? std::max<int64_t>(device().index(), 0) : -1; }
 bool Tensor::is_alias_of(const Tensor& other) const {
-  const TensorImpl &a = impl_of(*this), &b = impl_of(other);
+  const TensorImpl &a = computed(*this), &b = computed(other);
   return a.storage && a.storage == b.storage;
 }
-int64_t Tensor::_version() const { return static_cast<int64_t>(impl_of(*this).storage->version()); }
+int64_t Tensor::_version() const {
+  TensorImpl& impl = impl_of(*this);
+  prepare_host_access(impl, false);
+  return static_cast<int64_t>(impl.storage->version());
+}
 std::string Tensor::toString() const {
   return defined() ? std::string(is_cuda() ? "CUDA" : "CPU") + std::string(to_string(scalar_type())) + "Type" : "UndefinedType";
 }
@@ -88,6 +99,7 @@ const Tensor& Tensor::set_requires_grad(bool on) const {
   check(on || is_leaf(),
         "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph "
         "that doesn't require differentiation use var_no_grad = var.detach().");
+  prepare_host_access(impl, false);  // what a compiled call has followed so far goes by the old description
   impl.spec.requires_grad = on;
   impl.description_changed();
   return *this;
@@ -121,6 +133,7 @@ void Tensor::retain_grad() const { check(requires_grad(), "can't retain_grad on 
 
 Tensor& Tensor::detach_() const {
   TensorImpl& impl = impl_of(*this);
+  prepare_host_access(impl, false);
   impl.spec.requires_grad = false;
   impl.flags.fetch_and(~static_cast<uint32_t>(TensorHead::kNonLeaf | TensorHead::kLeafView), std::memory_order_relaxed);
   impl.description_changed();

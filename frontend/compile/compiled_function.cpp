@@ -219,6 +219,10 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
   for (TensorHead* head : arguments.tensors) tensors.push_back(static_cast<TensorImpl*>(head));
   const bool timed = first_call || now % 64 == 0;
   const Clock::time_point begin = timed ? Clock::now() : Clock::time_point();
+  // Arguments that the body lets go of stay what they are while there is something to be learnt about them.
+  std::vector<IntrusivePtr<TensorHead>> held;
+  if (first_call || pure)
+    for (TensorHead* head : arguments.tensors) held.emplace_back(head);
   Invocation* invocation = entry.take();
   invocation->begin(tensors);
   {
@@ -285,9 +289,9 @@ bool CompiledFunction::skip(const SkipPlan& plan, const CallOps& ops, const Flat
   if (count > few_made.size() || plan.results.size() > few_results.size()) many.resize(count + plan.results.size());
   Tensor* made = many.empty() ? few_made.data() : many.data();
   Tensor* results = many.empty() ? few_results.data() : many.data() + count;
-  const std::span<const jit::OutputPlan> plans = plan.variant->executable->outputs();
   for (size_t i = 0; i < count; ++i) {
-    made[i] = Tensor(make_tensor(plans[i].spec, nullptr, 0));
+    made[i] = Tensor(make_tensor(plan.variant->output_specs[i], nullptr, 0));
+    made[i].head()->flags.store(plan.variant->output_flags[i], std::memory_order_relaxed);
     outputs.push_back(&impl_of(*made[i].head()));
   }
   if (follow::run_variant(*plan.variant, inputs, {}, outputs, run) != follow::RunResult::Done) return false;

@@ -144,6 +144,7 @@ std::unique_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, c
   if (!end || end->kind != follow::StepKind::Return) return refuse("the call did not return");
   for (const follow::Step* step : invocation.path()) {
     if (step->kind == follow::StepKind::Escape) return refuse("host code reads a tensor's data");
+    if (step->spreads_grad) return refuse("a write changes which tensors require gradients");
   }
   const follow::Variant* variant = invocation.last_variant() ? invocation.last_variant() : end->variants.head();
   if (!variant) return refuse("the segment is not compiled");

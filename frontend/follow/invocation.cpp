@@ -81,11 +81,14 @@ bool Invocation::matches(const Step& step, const OpCall& call) {
           if (got.tensor != externals_[index].get() || got.tensor->id != checked_ids_[index]) return false;
           break;
         }
-        // First touch: the description is the guard.
+        // First touch: the description is the guard, and the value is what it is now.
         TensorImpl* tensor = got.tensor;
         if (tensor->invocation == this && tensor->slot < used_slots_ && slots_[static_cast<size_t>(tensor->slot)].get() == tensor &&
             slot_ids_[static_cast<size_t>(tensor->slot)] == tensor->id) {
           return false;
+        }
+        if (!tensor->storage || tensor->storage->pending.load(std::memory_order_acquire) != nullptr) [[unlikely]] {
+          if (tensor->is_lazy() || tensor->storage->pending.load(std::memory_order_acquire) != this) await_pending(*tensor, false, call.where);
         }
         if (externals_.size() <= index) {
           std::lock_guard lock(mutex_);  // another thread may be reading the list
@@ -154,6 +157,13 @@ void Invocation::advance(Step& step, const OpCall& call) {
     scalars_[numbers - 1] = offset;
   }
   bound_ = step.external_count();
+  if (step.spreads_grad) {
+    TensorImpl& written = *call.operands[0].tensor;
+    written.spec.requires_grad = true;
+    written.flags.fetch_or(TensorHead::kNonLeaf, std::memory_order_relaxed);
+    written.description_changed();
+    redescribed(step);
+  }
   if (!step.inplace) make_lazy(step);
   else if (step.written_external >= 0) external(step.written_external).storage->pending.store(this, std::memory_order_relaxed);
   if (path_.size() == path_.capacity()) {
@@ -178,9 +188,22 @@ void Invocation::make_lazy(Step& step) {
     TensorImpl& lazy = slot(number);
     lazy.slot = number;
     lazy.invocation = this;
-    lazy.flags.store(TensorHead::kLazy, std::memory_order_release);
+    lazy.flags.store(TensorHead::kLazy | step.output_flags[j], std::memory_order_release);
   }
   used_slots_ = step.slot_count();
+}
+
+// What the step writes has got a new description on this call's own behalf: it goes on being the tensor it was.
+void Invocation::redescribed(const Step& step) {
+  const RecordedOperand& self = step.operands[0];
+  const auto index = static_cast<size_t>(self.index);
+  if (self.kind == Kind::Slot) {
+    slot_ids_[index] = slot(self.index).id;
+    slot_maker_[index] = nullptr;  // not to be used again for another call
+  } else {
+    checked_ids_[index] = external(self.index).id;
+    checked_for_[index] = nullptr;
+  }
 }
 
 Tensor Invocation::result(const Step& step, const OpCall& call) const {

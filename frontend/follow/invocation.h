@@ -66,7 +66,7 @@ class Invocation final : public OpInterceptor {
   void host_access(TensorImpl& tensor, bool write, std::source_location where) override;
 
   /// Another thread needs the value of a lazy tensor or of memory with pending writes.
-  void compute_for_other_thread();
+  void compute_for_other_thread(const TensorImpl& wanted);
 
   /// The Return step of a call that has finished and did nothing but hit compiled segments; null otherwise.
   const follow::Step* hit_return() const { return hit_return_; }
@@ -86,6 +86,7 @@ class Invocation final : public OpInterceptor {
   bool matches(const follow::Step& step, const OpCall& call);
   void advance(follow::Step& step, const OpCall& call);
   void make_lazy(follow::Step& step);
+  void redescribed(const follow::Step& step);
   Tensor result(const follow::Step& step, const OpCall& call) const;
   std::vector<Tensor> record(const OpCall& call);
   void diverge(const OpCall* call);
@@ -98,6 +99,7 @@ class Invocation final : public OpInterceptor {
   std::unique_ptr<follow::Variant> build_variant(follow::Step& end);
   void compile_variant(follow::Step& end);
   std::vector<int> alive_slots() const;
+  int root_external(follow::RecordedOperand tensor) const;
   int external_number(TensorImpl& tensor, follow::Step& step);
   void start_next_segment();
   void drop_dead_slots();

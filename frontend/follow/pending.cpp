@@ -1,7 +1,8 @@
 #include "frontend/follow/pending.h"
 
+#include <condition_variable>
 #include <mutex>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "frontend/follow/invocation.h"
 
@@ -9,19 +10,46 @@ namespace tailor::follow {
 namespace {
 
 struct Registry {
-  std::recursive_mutex mutex;  // computing one promise may need another
-  std::unordered_set<const void*> invocations;
+  std::mutex mutex;  // never held while something is computed
+  std::condition_variable unpinned;
+  std::unordered_map<const void*, int> invocations;  // how many threads are using each
 };
 Registry& registry() {
   static auto* all = new Registry;  // outlives every thread
   return *all;
 }
 
+/// Keeps an invocation from going away; null where it has gone already.
+class Pin {
+ public:
+  explicit Pin(void* invocation) {
+    Registry& all = registry();
+    std::lock_guard lock(all.mutex);
+    const auto it = all.invocations.find(invocation);
+    if (it == all.invocations.end()) return;
+    ++it->second;
+    invocation_ = static_cast<Invocation*>(invocation);
+  }
+  Pin(const Pin&) = delete;
+  Pin& operator=(const Pin&) = delete;
+  ~Pin() {
+    if (invocation_ == nullptr) return;
+    Registry& all = registry();
+    std::lock_guard lock(all.mutex);
+    if (--all.invocations.at(invocation_) == 0) all.unpinned.notify_all();
+  }
+  Invocation* get() const { return invocation_; }
+
+ private:
+  Invocation* invocation_ = nullptr;
+};
+
 void redeem(TensorImpl& impl, bool, std::source_location where) {
-  Registry& all = registry();
-  std::lock_guard lock(all.mutex);
   if (impl.is_lazy()) {
-    if (impl.invocation != nullptr && all.invocations.contains(impl.invocation)) impl.invocation->compute_for_other_thread();
+    {
+      const Pin pin(impl.invocation);
+      if (pin.get()) pin.get()->compute_for_other_thread(impl);
+    }
     check(!impl.is_lazy(), "this tensor was never computed: the compiled call that it belongs to ended with an error, at ",
           ir::SourceLocation{where.file_name(), static_cast<int>(where.line())}.str());
     return;
@@ -29,7 +57,8 @@ void redeem(TensorImpl& impl, bool, std::source_location where) {
   if (!impl.storage) return;
   void* pending = impl.storage->pending.load(std::memory_order_acquire);
   if (pending == nullptr || pending == executing_invocation()) return;
-  if (all.invocations.contains(pending)) static_cast<Invocation*>(pending)->compute_for_other_thread();
+  const Pin pin(pending);
+  if (pin.get()) pin.get()->compute_for_other_thread(impl);
 }
 
 [[maybe_unused]] const bool installed = (pending_hook = redeem, true);
@@ -39,12 +68,13 @@ void redeem(TensorImpl& impl, bool, std::source_location where) {
 void register_invocation(Invocation* invocation) {
   Registry& all = registry();
   std::lock_guard lock(all.mutex);
-  all.invocations.insert(invocation);
+  all.invocations.emplace(invocation, 0);
 }
 
 void unregister_invocation(Invocation* invocation) noexcept {
   Registry& all = registry();
-  std::lock_guard lock(all.mutex);
+  std::unique_lock lock(all.mutex);
+  all.unpinned.wait(lock, [&] { return all.invocations.at(invocation) == 0; });
   all.invocations.erase(invocation);
 }
 

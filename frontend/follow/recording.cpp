@@ -68,7 +68,7 @@ void Invocation::give_value(TensorImpl& lazy, TensorImpl& value) {
   lazy.storage = value.storage;
   lazy.offset = value.offset;
   lazy.autograd = std::move(value.autograd);
-  lazy.flags.store(0, std::memory_order_release);
+  lazy.flags.fetch_and(~static_cast<uint32_t>(TensorHead::kLazy), std::memory_order_release);
 }
 
 void Invocation::execute(Step& step) {
@@ -78,7 +78,7 @@ void Invocation::execute(Step& step) {
     TensorImpl& lazy = slot(step.first_slot);
     lazy.storage = base.storage;
     lazy.offset = base.offset + scalars_[static_cast<size_t>(step.scalar_count() - 1)];
-    lazy.flags.store(0, std::memory_order_release);
+    lazy.flags.fetch_and(~static_cast<uint32_t>(TensorHead::kLazy), std::memory_order_release);
     return;
   }
   std::vector<Operand> operands;
@@ -102,9 +102,13 @@ void Invocation::execute(Step& step) {
   }
 }
 
-void Invocation::compute_for_other_thread() {
-  std::lock_guard lock(mutex_);
-  run_op_by_op(followed_.load(std::memory_order_acquire));
+void Invocation::compute_for_other_thread(const TensorImpl& wanted) {
+  std::unique_lock lock(mutex_, std::defer_lock);
+  // A thread in the middle of its own steps waits for nobody: the other one may be waiting for it.
+  if (follow::executing_invocation() == nullptr) lock.lock();
+  else if (!lock.try_lock()) return;
+  const bool needed = wanted.is_lazy() ? wanted.invocation == this : wanted.storage && wanted.storage->pending.load(std::memory_order_acquire) == this;
+  if (needed) run_op_by_op(followed_.load(std::memory_order_acquire));
 }
 
 // ---- recording -----------------------------------------------------------------------------------------------------
@@ -126,6 +130,16 @@ int Invocation::external_number(TensorImpl& tensor, Step& step) {
   const auto argument = std::find(arguments_.begin(), arguments_.end(), &tensor);
   step.new_externals.push_back({tensor.spec, argument == arguments_.end() ? -1 : static_cast<int>(argument - arguments_.begin())});
   return bound_++;
+}
+
+// The external whose memory a tensor shows: itself, or what it is a view of; -1 for memory of this call.
+int Invocation::root_external(RecordedOperand tensor) const {
+  while (tensor.kind == Kind::Slot) {
+    const auto maker = std::partition_point(path_.begin(), path_.end(), [&](const Step* s) { return s->slot_count() <= tensor.index; });
+    if (!(*maker)->view) return -1;
+    tensor = (*maker)->operands[0];
+  }
+  return tensor.kind == Kind::External ? tensor.index : -1;
 }
 
 std::vector<Tensor> Invocation::record(const OpCall& call) {
@@ -171,6 +185,7 @@ std::vector<Tensor> Invocation::record(const OpCall& call) {
     values.push_back(step->view->offset);
   }
 
+  const uint64_t id_before = call.inplace ? call.operands[0].tensor->id : 0;
   std::vector<Tensor> results;
   try {
     results = run_eager_many(call);
@@ -180,12 +195,16 @@ std::vector<Tensor> Invocation::record(const OpCall& call) {
     throw;
   }
   if (call.inplace) {
-    const Storage* storage = call.operands[0].tensor->storage.get();
-    for (int i = 0; i < bound_ && step->written_external < 0; ++i) {
-      if (external(i).storage.get() == storage) step->written_external = i;
+    step->written_external = root_external(step->operands[0]);
+    if (call.operands[0].tensor->id != id_before) {
+      step->spreads_grad = true;
+      redescribed(*step);
     }
   } else {
-    for (const Tensor& t : results) step->outputs.push_back(static_cast<TensorImpl*>(t.head())->spec);
+    for (const Tensor& t : results) {
+      step->outputs.push_back(static_cast<TensorImpl*>(t.head())->spec);
+      step->output_flags.push_back(t.head()->flags.load(std::memory_order_relaxed) & (TensorHead::kNonLeaf | TensorHead::kLeafView));
+    }
   }
 
   Step* added = tree_.add(cursor_, std::move(step));
@@ -242,13 +261,10 @@ std::unique_ptr<follow::Variant> Invocation::build_variant(Step& end) {
   }
   std::vector<const ir::TensorSpec*> external_specs, slot_specs;
   std::vector<std::string> names;
-  for (int i = 0; i < bound_; ++i) {
-    external_specs.push_back(&external(i).spec);
-    names.push_back("captured" + std::to_string(i));
-  }
   for (const Step* step : path_) {
-    for (size_t i = 0; i < step->new_externals.size(); ++i) {
-      if (step->new_externals[i].argument >= 0) names[static_cast<size_t>(step->first_external) + i] = host_.argument_path(step->new_externals[i].argument);
+    for (const follow::ExternalFact& external : step->new_externals) {  // as it was then: its description may have changed since
+      external_specs.push_back(&external.spec);
+      names.push_back(external.argument >= 0 ? host_.argument_path(external.argument) : "captured" + std::to_string(names.size()));
     }
     for (const ir::TensorSpec& spec : step->outputs) slot_specs.push_back(&spec);
   }
@@ -295,9 +311,18 @@ void Invocation::abandon() noexcept {
   } catch (...) {
     // Eager would have thrown this one earlier; the user's exception is under way already. Values not computed stay so.
   }
-  // No lazy tensor outlives its call: what could not be computed says so when it is read.
-  for (int i = 0; i < used_slots_; ++i) {
-    if (slots_[static_cast<size_t>(i)] && slot(i).is_lazy()) slot(i).invocation = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    // No lazy tensor outlives its call: what could not be computed says so when it is read.
+    for (int i = 0; i < used_slots_; ++i) {
+      if (slots_[static_cast<size_t>(i)] && slot(i).is_lazy()) slot(i).invocation = nullptr;
+    }
+    // Nor is a write waited for that will not happen.
+    for (size_t s = executed_; s < path_.size(); ++s) {
+      void* mine = this;
+      if (path_[s]->written_external >= 0) external(path_[s]->written_external).storage->pending.compare_exchange_strong(mine, nullptr);
+    }
+    executed_ = path_.size();
   }
   end();
 }

@@ -6,8 +6,14 @@ namespace {
 bool written_memory_is_shared(const Variant& variant, std::span<TensorImpl* const> inputs) {
   for (int w : variant.written) {
     const Storage* storage = inputs[static_cast<size_t>(w)]->storage.get();
+    const auto* begin = static_cast<const std::byte*>(storage->data());
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (static_cast<size_t>(w) != i && inputs[i]->storage.get() == storage) return true;
+      if (static_cast<size_t>(w) == i) continue;
+      const Storage* other = inputs[i]->storage.get();
+      if (other == storage) return true;
+      // Two storages may stand for one memory that came from outside.
+      const auto* other_begin = static_cast<const std::byte*>(other->data());
+      if (begin < other_begin + other->bytes() && other_begin < begin + storage->bytes()) return true;
     }
   }
   return false;
@@ -40,9 +46,9 @@ RunResult run_variant(const Variant& variant, std::span<TensorImpl* const> input
     fresh.clear();
     return RunResult::DataError;
   }
-  for (int w : variant.written) {
-    Storage& storage = *inputs[static_cast<size_t>(w)]->storage;
-    storage.bump_version();
+  for (size_t i = 0; i < variant.written.size(); ++i) {
+    Storage& storage = *inputs[static_cast<size_t>(variant.written[i])]->storage;
+    for (int writes = variant.write_counts[i]; writes > 0; --writes) storage.bump_version();
     storage.pending.store(nullptr, std::memory_order_release);
   }
   for (size_t i = 0; i < plans.size(); ++i) {
@@ -56,7 +62,7 @@ RunResult run_variant(const Variant& variant, std::span<TensorImpl* const> input
       tensor.storage = base.storage;
       tensor.offset = base.offset * element_size(base.spec.dtype) / element_size(plans[i].spec.dtype) + plans[i].offset_value(scalars);
     }
-    tensor.flags.store(0, std::memory_order_release);
+    tensor.flags.fetch_and(~static_cast<uint32_t>(TensorHead::kLazy), std::memory_order_release);
   }
   return RunResult::Done;
 }

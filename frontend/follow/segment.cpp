@@ -49,6 +49,7 @@ class SegmentBuilder {
   std::unique_ptr<Variant> variant_ = std::make_unique<Variant>();
   std::vector<bool> lifted_;
   std::vector<std::pair<bool, int>> written_;
+  std::map<int, uint32_t> slot_flags_;
   std::map<int, int> root_of_slot_;  // a slot that is a view of another value: which slot or ~external it looks at
 };
 
@@ -76,6 +77,7 @@ void SegmentBuilder::step(const Step& s) {
   lifted_.resize(static_cast<size_t>(s.scalar_count() - variant_->first_scalar), false);
   builder_.set_source({s.where.file_name(), static_cast<int>(s.where.line())});
   const uint64_t lifted = s.lifted.load(std::memory_order_relaxed);
+  for (size_t i = 0; i < s.outputs.size(); ++i) slot_flags_[s.first_slot + static_cast<int>(i)] = s.output_flags[i];
 
   std::vector<ir::Value> operands;
   int scalar = 0;
@@ -128,15 +130,23 @@ void SegmentBuilder::step(const Step& s) {
 
 std::unique_ptr<Variant> SegmentBuilder::finish(std::vector<int> outputs) {
   std::vector<ir::ValueId> values;
-  for (int slot : outputs) values.push_back(slots_.at(slot));
+  for (int slot : outputs) {
+    values.push_back(slots_.at(slot));
+    variant_->output_specs.push_back(*slot_specs_[static_cast<size_t>(slot)]);
+    variant_->output_flags.push_back(slot_flags_.at(slot));
+  }
   variant_->graph = builder_.finish(std::move(values));
   variant_->outputs = std::move(outputs);
   variant_->lifted = std::move(lifted_);
   for (const auto& [slot, index] : written_) {
     for (size_t i = 0; i < variant_->inputs.size(); ++i) {
-      if (variant_->inputs[i].slot == slot && variant_->inputs[i].index == index &&
-          std::find(variant_->written.begin(), variant_->written.end(), static_cast<int>(i)) == variant_->written.end()) {
+      if (variant_->inputs[i].slot != slot || variant_->inputs[i].index != index) continue;
+      const auto known = std::find(variant_->written.begin(), variant_->written.end(), static_cast<int>(i));
+      if (known == variant_->written.end()) {
         variant_->written.push_back(static_cast<int>(i));
+        variant_->write_counts.push_back(1);
+      } else {
+        ++variant_->write_counts[static_cast<size_t>(known - variant_->written.begin())];
       }
     }
   }

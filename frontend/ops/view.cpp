@@ -8,14 +8,12 @@
 namespace tailor {
 namespace {
 
-/// In-place views change what the handle's tensor describes. A lazy value cannot be redescribed: the handle takes the view itself.
+/// In-place views change what the handle's tensor describes: a compiled call first computes what goes by the old description.
 Tensor& become(const Tensor& self, const Tensor& view) {
   TensorImpl &to = impl_of(self), &from = impl_of(view);
   auto& handle = const_cast<Tensor&>(self);
-  if (to.is_lazy() || from.is_lazy()) {
-    handle = view;
-    return handle;
-  }
+  prepare_host_access(to, false);
+  prepare_host_access(from, false);
   const bool grad = to.spec.requires_grad;
   to.spec = from.spec;
   to.spec.requires_grad = grad;
@@ -175,7 +173,8 @@ Tensor Tensor::unfold(int64_t dimension, int64_t size, int64_t step, Where where
 }
 
 Tensor as_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride, std::optional<int64_t> storage_offset, Where where) {
-  const TensorImpl& impl = impl_of(self);
+  TensorImpl& impl = impl_of(self);
+  if (impl.is_lazy()) prepare_host_access(impl, false, where);  // where in its storage it lies is known once it is computed
   const int64_t start = storage_offset.value_or(impl.offset);
   check(size.size() == stride.size(), "as_strided: mismatch in length of strides and shape");
   check(start >= 0, "as_strided: Tensor: invalid storage offset ", start);
@@ -187,7 +186,7 @@ Tensor as_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride, std:
     empty |= size[i] == 0;
     last += (size[i] - 1) * stride[i];
   }
-  if (impl.storage && !empty) {
+  if (!empty) {
     const int64_t needed = (last + 1) * element_size(impl.spec.dtype);
     check(needed <= static_cast<int64_t>(impl.storage->bytes()), "as_strided: setStorage: sizes ", size, ", strides ", stride,
           ", storage offset ", start, ", and itemsize ", element_size(impl.spec.dtype), " requiring a storage size of ", needed,
