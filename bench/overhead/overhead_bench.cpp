@@ -1,0 +1,93 @@
+// What a call costs besides its arithmetic: eager dispatch, following, guard checks, look-up, skipping.
+
+#include <benchmark/benchmark.h>
+#include <tailor/tailor.h>
+
+#include "guards/guard_set.h"
+
+namespace tailor {
+namespace {
+
+void eager_add(benchmark::State& state) {
+  const Tensor x = randn({8}), y = randn({8});
+  for (auto _ : state) benchmark::DoNotOptimize(x + y);
+}
+BENCHMARK(eager_add);
+
+void eager_view(benchmark::State& state) {
+  const Tensor x = randn({8});
+  for (auto _ : state) benchmark::DoNotOptimize(x.view({2, 4}));
+}
+BENCHMARK(eager_view);
+
+/// A chain of n ops: the slope over n is the cost of a followed step.
+void followed_chain(benchmark::State& state) {
+  const auto steps = state.range(0);
+  const Tensor x = randn({8});
+  auto f = compile([steps](Tensor v) {
+    for (int64_t i = 0; i < steps; ++i) v = v * 0.5;
+    return v;
+  });
+  for (int i = 0; i < 4; ++i) f(x);
+  for (auto _ : state) benchmark::DoNotOptimize(f(x));
+  state.counters["per_step"] = benchmark::Counter(static_cast<double>(steps), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(followed_chain)->Arg(1)->Arg(10)->Arg(100)->Arg(1000);
+
+void skipped_add(benchmark::State& state) {
+  const Tensor x = randn({8}), y = randn({8});
+  auto f = compile([](const Tensor& a, const Tensor& b) { return a + b; }, {.pure = true});
+  for (int i = 0; i < 4; ++i) f(x, y);
+  for (auto _ : state) benchmark::DoNotOptimize(f(x, y));
+}
+BENCHMARK(skipped_add);
+
+/// The worst look-up: n entries, called in turn, so that the last hit is never the right one.
+void look_up(benchmark::State& state) {
+  const auto entries = state.range(0);
+  auto f = compile([](const Tensor& a) { return a + 1; }, {.cache_size_limit = 64});
+  std::vector<Tensor> inputs;
+  for (int64_t n = 1; n <= entries; ++n) inputs.push_back(randn({n}));
+  for (int i = 0; i < 3; ++i) {
+    for (const Tensor& x : inputs) f(x);
+  }
+  size_t next = 0;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(f(inputs[next]));
+    next = next + 1 == inputs.size() ? 0 : next + 1;
+  }
+}
+BENCHMARK(look_up)->Arg(1)->Arg(10);
+
+/// Guards of n tensor arguments whose handles change on every call (descriptions compared) or stay (ids compared).
+void guard_check(benchmark::State& state) {
+  const auto tensors = static_cast<size_t>(state.range(0));
+  const bool fresh = state.range(1) != 0;
+  const ir::TensorSpec spec(kFloat32, {32, 64});
+  guards::GuardSet guards;
+  std::vector<guards::TensorFact> facts;
+  for (size_t i = 0; i < tensors; ++i) {
+    guards.require_spec(static_cast<int>(i), &spec, "args[" + std::to_string(i) + "]", "");
+    facts.push_back({&spec, i + 1, &spec, 0});
+  }
+  for (auto _ : state) {
+    if (fresh) {
+      for (guards::TensorFact& fact : facts) fact.id += tensors;
+    }
+    benchmark::DoNotOptimize(guards.check({facts, {}, {}, 0, 0}));
+  }
+  state.counters["per_tensor"] = benchmark::Counter(static_cast<double>(tensors), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(guard_check)->ArgsProduct({{1, 8, 64}, {0, 1}});
+
+/// Hits from several threads at once.
+void threaded_hits(benchmark::State& state) {
+  static auto f = compile([](const Tensor& a, const Tensor& b) { return a + b; }, {.pure = true});
+  const Tensor x = randn({8}), y = randn({8});
+  for (int i = 0; i < 16; ++i) f(x, y);
+  for (auto _ : state) benchmark::DoNotOptimize(f(x, y));
+}
+BENCHMARK(threaded_hits)->Threads(1)->Threads(2)->Threads(4)->UseRealTime();
+
+}  // namespace
+}  // namespace tailor
