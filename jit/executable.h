@@ -61,6 +61,9 @@ class Executable {
   virtual std::string dump(std::string_view what) const = 0;
 };
 
+/// Prepares the compiler on a thread of its own, once per process, so that the first compile does not pay for its initialisation.
+void warm_up_in_background();
+
 /// Compiles a graph. Throws InternalError when it cannot; the caller falls back to running op by op.
 std::shared_ptr<const Executable> compile(const ir::Graph& graph, const CompileOptions& options);
 

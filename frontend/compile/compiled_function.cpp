@@ -62,6 +62,7 @@ FlatValue& thread_arguments() noexcept {
 }
 
 std::shared_ptr<CompiledFunction> make_compiled_function(CompileOptions options, std::source_location where) {
+  if (options.backend == Backend::Llvm) jit::warm_up_in_background();
   return std::make_shared<CompiledFunction>(std::move(options), where);
 }
 void call_compiled(CompiledFunction& function, const CallOps& ops, FlatValue& arguments) { function.call(ops, arguments); }
