@@ -3,6 +3,7 @@
 #include "tailor/ops/creation.h"
 
 #include <cmath>
+#include <limits>
 
 #include "frontend/call.h"
 #include "ir/ops/creation.h"
@@ -169,13 +170,34 @@ ScalarType TensorData::dtype() const {
   return dtype_;
 }
 
+namespace {
+
+/// The number in another type; Error where it does not fit (infinities and NaN do).
+template <class T>
+T representable(const Scalar& number, ScalarType dtype) {
+  bool fits = true;
+  if constexpr (std::same_as<T, bool>) {
+  } else if constexpr (std::integral<T>) {
+    const double d = number.to_double();
+    const double low = static_cast<double>(std::numeric_limits<T>::lowest()), high = static_cast<double>(std::numeric_limits<T>::max());
+    fits = d >= low && (std::numeric_limits<T>::digits > 53 && number.is_floating_point() ? d < high : d <= high);
+  } else {
+    const double d = number.to_double();
+    fits = !std::isfinite(d) || std::isfinite(static_cast<float>(number.to<T>())) || std::same_as<T, double>;
+  }
+  check(fits, "tensor: value cannot be converted to type ", short_name(dtype), " without overflow");
+  return number.to<T>();
+}
+
+}  // namespace
+
 Tensor tensor(const TensorData& data, Options options, Where) {
   const ScalarType dtype = options.dtype_opt().value_or(data.dtype());
   Tensor result(make_tensor(ir::TensorSpec(dtype, data.sizes(), options.device())));
   visit_dtype(dtype, [&]<class T>() {
     T* to = reinterpret_cast<T*>(impl_of(result).data());
-    if (data.is_scalar()) *to = data.scalar().to<T>();
-    for (const Scalar& element : data.elements()) *to++ = element.to<T>();
+    if (data.is_scalar()) *to = representable<T>(data.scalar(), dtype);
+    for (const Scalar& element : data.elements()) *to++ = representable<T>(element, dtype);
   });
   return finish(std::move(result), options);
 }

@@ -15,7 +15,6 @@ BOTH(mul)
 BOTH_AS(floor_divide, "div_floor")
 BOTH(remainder)
 BOTH(fmod)
-BOTH(pow)
 BOTH(atan2)
 BOTH(hypot)
 BOTH(copysign)
@@ -71,6 +70,21 @@ decltype(auto) with_rounding_mode(std::optional<std::string_view> mode, F&& f) {
 
 }  // namespace
 
+/// What torch refuses before it looks at any data.
+static void check_power(const TensorOrScalar& base, const TensorOrScalar& exponent) {
+  if (!exponent.is_scalar() || exponent.scalar().is_floating_point() || exponent.scalar().to_int() >= 0) return;
+  const bool integers = base.tensor() != nullptr ? is_integral(base.tensor()->scalar_type(), true) : !base.scalar().is_floating_point();
+  check(!integers, "pow: Integers to negative integer powers are not allowed.");
+}
+Tensor pow(const TensorOrScalar& self, const TensorOrScalar& exponent, Where where) {
+  check_power(self, exponent);
+  return call<"pow">(where, operands(self, exponent));
+}
+Tensor Tensor::pow(const TensorOrScalar& exponent, Where where) const { return tailor::pow(*this, exponent, where); }
+Tensor& Tensor::pow_(const TensorOrScalar& exponent, Where where) const {
+  check_power(*this, exponent);
+  return call_inplace<"pow">(where, *this, operands(*this, exponent));
+}
 Tensor add(const TensorOrScalar& self, const TensorOrScalar& other, const Scalar& alpha, Where where) {
   return is_one(alpha) ? call<"add">(where, operands(self, other)) : call<"add">(where, operands(self, other, alpha));
 }
@@ -80,9 +94,7 @@ Tensor sub(const TensorOrScalar& self, const TensorOrScalar& other, const Scalar
 Tensor subtract(const TensorOrScalar& self, const TensorOrScalar& other, const Scalar& alpha, Where where) {
   return sub(self, other, alpha, where);
 }
-Tensor rsub(const Tensor& self, const TensorOrScalar& other, const Scalar& alpha, Where where) {
-  return is_one(alpha) ? call<"rsub">(where, operands(self, other)) : call<"rsub">(where, operands(self, other, alpha));
-}
+Tensor rsub(const Tensor& self, const TensorOrScalar& other, const Scalar& alpha, Where where) { return sub(other, self, alpha, where); }
 Tensor Tensor::add(const TensorOrScalar& other, const Scalar& alpha, Where where) const { return tailor::add(*this, other, alpha, where); }
 Tensor Tensor::sub(const TensorOrScalar& other, const Scalar& alpha, Where where) const { return tailor::sub(*this, other, alpha, where); }
 Tensor& Tensor::add_(const TensorOrScalar& other, const Scalar& alpha, Where where) const {

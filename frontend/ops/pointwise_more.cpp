@@ -155,6 +155,7 @@ Tensor softplus(const Tensor& self, const Scalar& beta, const Scalar& threshold,
   return call<"softplus">(where, operands(self, beta, threshold));
 }
 Tensor hardtanh(const Tensor& self, const Scalar& min_val, const Scalar& max_val, Where where) {
+  check(min_val.to_double() <= max_val.to_double(), "hardtanh: min_val cannot be greater than max_val");
   return call<"hardtanh">(where, operands(self, min_val, max_val));
 }
 Tensor threshold(const Tensor& self, const Scalar& threshold, const Scalar& value, Where where) {
