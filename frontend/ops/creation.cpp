@@ -86,17 +86,14 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, Option
   const int64_t size = ir::arange_size(start, end, step, dtype);
   return finish(call<"arange">(where, operands(start, step), size, dtype), options);
 }
-Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, Options options, Where where) {
-  check(steps >= 0, "linspace: number of steps must be non-negative");
-  return finish(call<"linspace">(where, operands(start, end), steps, options.dtype()), options);
-}
 Tensor linspace(const TensorOrScalar& start, const TensorOrScalar& end, int64_t steps, Options options, Where where) {
   const auto number = [&](const TensorOrScalar& x) {
     if (x.tensor() == nullptr) return x.scalar();
     check(x.tensor()->dim() == 0, "linspace: only supports 0-dimensional start and end tensors");
     return x.tensor()->item(where);
   };
-  return linspace(number(start), number(end), steps, options, where);
+  check(steps >= 0, "linspace: number of steps must be non-negative");
+  return finish(call<"linspace">(where, operands(number(start), number(end)), steps, options.dtype()), options);
 }
 Tensor eye(int64_t n, Options options, Where where) { return eye(n, n, options, where); }
 Tensor eye(int64_t n, int64_t m, Options options, Where where) {

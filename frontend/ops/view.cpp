@@ -108,7 +108,7 @@ Tensor Tensor::slice(int64_t dim, std::optional<int64_t> start, std::optional<in
 }
 Tensor select(const Tensor& self, int64_t dim, int64_t index, Where where) { return call<"select">(where, operands(self), dim, index); }
 Tensor Tensor::select(int64_t dim, int64_t index, Where where) const { return tailor::select(*this, dim, index, where); }
-Tensor Tensor::operator[](int64_t index) const { return call<"select">(Where(), operands(*this), int64_t{0}, index); }
+Tensor Tensor::operator[](const IndexOperand& i) const { return call<"select">(i.where(), operands(*this), int64_t{0}, i.index()); }
 
 std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim, Where where) {
   check(self.dim() > 0, "split: expects at least a 1-dimensional tensor");

@@ -86,7 +86,7 @@ TEST(Compat, TensorsAndIndexing) {
   at::Tensor b = at::ones({2}) + 1;
   b += 2.5;
   b[0] = 7;
-  EXPECT_EQ((b * 2).sum().item<double>(), 21 + 2 * 0.0 + 2 * 2 - 4 + 0);
+  EXPECT_EQ((b * 2).sum().item<double>(), 23);
   EXPECT_EQ(torch::full({2, 2}, 3).dtype(), torch::kLong);
   EXPECT_EQ(torch::linspace(0, 1, 5)[4].item<float>(), 1);
   EXPECT_EQ(torch::where(x > 5, x, torch::zeros_like(x)).min().item<float>(), 0);

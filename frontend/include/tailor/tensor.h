@@ -61,6 +61,19 @@ class TensorOrScalar {
   Where where_;
 };
 
+/// An integer in x[i].
+class IndexOperand {
+ public:
+  template <std::integral T>
+  IndexOperand(T index, Where where = Where::current()) : index_(static_cast<int64_t>(index)), where_(where) {}
+  int64_t index() const { return index_; }
+  Where where() const { return where_; }
+
+ private:
+  int64_t index_;
+  Where where_;
+};
+
 class Tensor {
  public:
   // ---- the handle -------------------------------------------------------------------------------------------------
@@ -82,8 +95,6 @@ class Tensor {
     return *this;
   }
   /// Assigning to a temporary writes into its memory: `x[0] = y`, `x.index({mask}) = 1`.
-  Tensor& operator=(const Tensor& o) && { return copy_(o); }
-  Tensor& operator=(Tensor&& o) && { return copy_(o); }
   Tensor& operator=(const TensorOrScalar& value) &&;
   ~Tensor() = default;
 
@@ -175,13 +186,13 @@ class Tensor {
   /// Shares the data, outside of gradient computation.
   Tensor detach(Where where = Where::current()) const;
   Tensor& detach_() const;
-  Tensor data() const { return detach(); }
+  Tensor data(Where where = Where::current()) const { return detach(where); }
   template <class T>
   T* data(Where where = Where::current()) const {
     return data_ptr<T>(where);
   }
-  Tensor tensor_data() const { return detach(); }
-  Tensor variable_data() const { return detach(); }
+  Tensor tensor_data(Where where = Where::current()) const { return detach(where); }
+  Tensor variable_data(Where where = Where::current()) const { return detach(where); }
   /// Makes this handle's tensor be `data` (same dtype).
   void set_data(const Tensor& data) const;
 
@@ -216,10 +227,11 @@ class Tensor {
   Tensor& name##_(Where where = Where::current()) const;
   TAILOR_UNARY(abs)
   TAILOR_UNARY(acos)
-  TAILOR_UNARY(acosh) TAILOR_UNARY(asin) TAILOR_UNARY(asinh) TAILOR_UNARY(atan) TAILOR_UNARY(atanh) TAILOR_UNARY(bitwise_not)
-      TAILOR_UNARY(ceil) TAILOR_UNARY(cos) TAILOR_UNARY(cosh) TAILOR_UNARY(erf) TAILOR_UNARY(erfc) TAILOR_UNARY(erfinv) TAILOR_UNARY(exp)
-          TAILOR_UNARY(exp2) TAILOR_UNARY(expm1) TAILOR_UNARY(floor) TAILOR_UNARY(frac) TAILOR_UNARY(lgamma) TAILOR_UNARY(log)
-              TAILOR_UNARY(log10) TAILOR_UNARY(log1p) TAILOR_UNARY(log2) TAILOR_UNARY(logical_not) TAILOR_UNARY(neg) TAILOR_UNARY(negative)
+  TAILOR_UNARY(acosh)
+  TAILOR_UNARY(asin) TAILOR_UNARY(asinh) TAILOR_UNARY(atan) TAILOR_UNARY(atanh) TAILOR_UNARY(bitwise_not) TAILOR_UNARY(ceil)
+      TAILOR_UNARY(cos) TAILOR_UNARY(cosh) TAILOR_UNARY(erf) TAILOR_UNARY(erfc) TAILOR_UNARY(erfinv) TAILOR_UNARY(exp) TAILOR_UNARY(exp2)
+          TAILOR_UNARY(expm1) TAILOR_UNARY(floor) TAILOR_UNARY(frac) TAILOR_UNARY(lgamma) TAILOR_UNARY(log) TAILOR_UNARY(log10)
+              TAILOR_UNARY(log1p) TAILOR_UNARY(log2) TAILOR_UNARY(logical_not) TAILOR_UNARY(neg) TAILOR_UNARY(negative)
                   TAILOR_UNARY(reciprocal) TAILOR_UNARY(relu) TAILOR_UNARY(rsqrt) TAILOR_UNARY(sigmoid) TAILOR_UNARY(sign) TAILOR_UNARY(sin)
                       TAILOR_UNARY(sinh) TAILOR_UNARY(sqrt) TAILOR_UNARY(square) TAILOR_UNARY(tan) TAILOR_UNARY(tanh) TAILOR_UNARY(trunc)
                           TAILOR_UNARY(absolute)
@@ -249,9 +261,10 @@ class Tensor {
   Tensor& name##_(const TensorOrScalar& other, Where where = Where::current()) const;
   TAILOR_BINARY(mul)
   TAILOR_BINARY(multiply)
-  TAILOR_BINARY(floor_divide) TAILOR_BINARY(remainder) TAILOR_BINARY(fmod) TAILOR_BINARY(pow) TAILOR_BINARY(atan2) TAILOR_BINARY(hypot)
-      TAILOR_BINARY(copysign) TAILOR_BINARY(xlogy) TAILOR_BINARY(eq) TAILOR_BINARY(ne) TAILOR_BINARY(lt) TAILOR_BINARY(le) TAILOR_BINARY(gt)
-          TAILOR_BINARY(ge) TAILOR_BINARY(logical_and) TAILOR_BINARY(logical_or) TAILOR_BINARY(logical_xor) TAILOR_BINARY(bitwise_and)
+  TAILOR_BINARY(floor_divide)
+  TAILOR_BINARY(remainder) TAILOR_BINARY(fmod) TAILOR_BINARY(pow) TAILOR_BINARY(atan2) TAILOR_BINARY(hypot) TAILOR_BINARY(copysign)
+      TAILOR_BINARY(xlogy) TAILOR_BINARY(eq) TAILOR_BINARY(ne) TAILOR_BINARY(lt) TAILOR_BINARY(le) TAILOR_BINARY(gt) TAILOR_BINARY(ge)
+          TAILOR_BINARY(logical_and) TAILOR_BINARY(logical_or) TAILOR_BINARY(logical_xor) TAILOR_BINARY(bitwise_and)
               TAILOR_BINARY(bitwise_or) TAILOR_BINARY(bitwise_xor) TAILOR_BINARY(bitwise_left_shift) TAILOR_BINARY(bitwise_right_shift)
                   TAILOR_BINARY(clamp_min) TAILOR_BINARY(clamp_max)
 #undef TAILOR_BINARY
@@ -283,9 +296,6 @@ class Tensor {
   bool equal(const Tensor& other, Where where = Where::current()) const;
   bool allclose(const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false, Where where = Where::current()) const;
 
-  Tensor operator-() const { return neg(); }
-  Tensor operator~() const { return bitwise_not(); }
-  Tensor operator!() const { return logical_not(); }
   Tensor& operator+=(const TensorOrScalar& other) { return add_(other, 1, other.where()); }
   Tensor& operator-=(const TensorOrScalar& other) { return sub_(other, 1, other.where()); }
   Tensor& operator*=(const TensorOrScalar& other) { return mul_(other, other.where()); }
@@ -416,7 +426,7 @@ class Tensor {
   Tensor diag(int64_t diagonal = 0, Where where = Where::current()) const;
 
   // ---- indexing ---------------------------------------------------------------------------------------------------
-  Tensor operator[](int64_t index) const;
+  Tensor operator[](const IndexOperand& index) const;
   Tensor operator[](const Tensor& index) const;
   Tensor index(ArrayRef<indexing::TensorIndex> indices, Where where = Where::current()) const;
   Tensor index(std::initializer_list<indexing::TensorIndex> indices, Where where = Where::current()) const;
@@ -489,6 +499,21 @@ class ScalarOperand {
   Scalar scalar_;
   Where where_;
 };
+
+/// The operand of a unary operator.
+class UnaryOperand {
+ public:
+  UnaryOperand(const Tensor& tensor, Where where = Where::current()) : tensor_(tensor), where_(where) {}
+  const Tensor& tensor() const { return tensor_; }
+  Where where() const { return where_; }
+
+ private:
+  const Tensor& tensor_;
+  Where where_;
+};
+inline Tensor operator-(const UnaryOperand& x) { return x.tensor().neg(x.where()); }
+inline Tensor operator~(const UnaryOperand& x) { return x.tensor().bitwise_not(x.where()); }
+inline Tensor operator!(const UnaryOperand& x) { return x.tensor().logical_not(x.where()); }
 
 // Arithmetic, comparison, bitwise operators and shifts between tensors, and with numbers of any arithmetic type on either side.
 #define TAILOR_OPERATOR(symbol)                                            \

@@ -32,7 +32,6 @@ Tensor arange(const Scalar& end, TensorOptions options = {}, Where where = Where
 Tensor arange(const Scalar& start, const Scalar& end, TensorOptions options = {}, Where where = Where::current());
 Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, TensorOptions options = {}, Where where = Where::current());
 /// `steps` numbers from start to end, both included.
-Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps, TensorOptions options = {}, Where where = Where::current());
 Tensor linspace(const TensorOrScalar& start, const TensorOrScalar& end, int64_t steps, TensorOptions options = {},
                 Where where = Where::current());
 /// Ones on the diagonal.
