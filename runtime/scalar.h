@@ -42,13 +42,6 @@ class Scalar {
     else if constexpr (std::floating_point<T>) return is_floating_point() ? static_cast<T>(std::bit_cast<double>(bits_)) : static_cast<T>(bits_);
     else return T(to<float>());  // integers are rounded to float first, as PyTorch does
   }
-  // libtorch's names.
-  constexpr double toDouble() const { return to_double(); }
-  constexpr float toFloat() const { return to<float>(); }
-  constexpr int64_t toLong() const { return to_int(); }
-  constexpr int toInt() const { return static_cast<int>(to_int()); }
-  constexpr bool toBool() const { return to_bool(); }
-
   /// Same kind and same bits: -0.0 differs from 0.0, NaN equals itself.
   friend constexpr bool operator==(const Scalar& a, const Scalar& b) { return a.bits_ == b.bits_ && a.kind_ == b.kind_; }
 

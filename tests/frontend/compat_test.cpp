@@ -69,7 +69,7 @@ TEST(Compat, TensorsAndIndexing) {
   EXPECT_EQ(x.index({torch::tensor({0, 2})}).sizes(), (std::vector<int64_t>{2, 4}));
   x.index_put_({Slice(), 0}, 100);
   x.index_put_({x > 50}, torch::tensor(1.0f));
-  EXPECT_EQ(x.sum().item().toFloat(), 66 - 12 + 3);
+  EXPECT_EQ(x.sum().item<float>(), 66 - 12 + 3);
   EXPECT_EQ(x.index({None, Ellipsis, 0}).dim(), 2);
   auto a = x.accessor<float, 2>();
   EXPECT_EQ(a[2][3], 11);
