@@ -41,6 +41,7 @@ void report_crash(int signal) {
 Backend backend_of(const std::string& name) {
   if (name == "eager") return Backend::Eager;
   if (name == "interpreter") return Backend::Interpreter;
+  if (name == "fused") return Backend::Fused;
   return Backend::Compiled;
 }
 
@@ -101,7 +102,8 @@ void add_conform(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   auto* command = app.add_subcommand("conform", "Replay reference cases (FAMILY.jsonl and FAMILY.safetensors) and count what agrees");
   command->add_option("directory", options->directory, "Folder of the cases")->required();
-  command->add_option("--backend", options->backend, "How to run them")->check(CLI::IsMember({"eager", "interpreter", "compiled"}));
+  command->add_option("--backend", options->backend, "How to run them; fused: compiled among other ops")
+      ->check(CLI::IsMember({"eager", "interpreter", "compiled", "fused"}));
   command->add_option("--only", options->only, "Ops to run, separated by commas")->delimiter(',');
   command->add_option("--family", options->families, "Files to run, separated by commas")->delimiter(',');
   command->add_option("--json", options->json, "Write the counts and every failure to this file");

@@ -8,7 +8,10 @@
 
 namespace tailor::conform {
 
-enum class Backend { Eager, Interpreter, Compiled };
+/// Fused: compiled among other ops. Operands and results go through ops that keep every bit, so that nests hold more than one op and
+/// kernels read what other kernels wrote; between the calls that count, numbers take other values, so that they become arguments of
+/// the code.
+enum class Backend { Eager, Interpreter, Compiled, Fused };
 
 class Executor {
  public:
@@ -19,6 +22,7 @@ class Executor {
   virtual int repetitions() const { return 1; }
 };
 
-std::unique_ptr<Executor> make_executor(Backend backend, Executor::Body body);
+/// `writes`: the body writes its arguments, which must then be the caller's.
+std::unique_ptr<Executor> make_executor(Backend backend, Executor::Body body, bool writes);
 
 }  // namespace tailor::conform

@@ -49,10 +49,13 @@ std::string run_module(const Json& json, const CaseFile& file, Backend backend) 
   const BuiltModule built = build_module(json.at("module"), options);
   built.module->to(dtype_from_name(json.at("dtype")));
   built.module->train(json.at("train").get<bool>());
-  auto executor = make_executor(backend, [&](Arguments& arguments) {
-    Args args(arguments, "input target");
-    return built.forward(args);
-  });
+  auto executor = make_executor(
+      backend,
+      [&](Arguments& arguments) {
+        Args args(arguments, "input target");
+        return built.forward(args);
+      },
+      false);
   for (int repetition = 0; repetition < executor->repetitions(); ++repetition) {
     const std::string when = repetition == 0 ? "" : "call " + std::to_string(repetition + 1) + ": ";
     ValueReader reader(file), expected(file);

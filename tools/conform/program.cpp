@@ -42,7 +42,8 @@ Results run_steps(const Json& json, const CaseFile& file, Arguments& inputs) {
 }  // namespace
 
 std::string run_program(const Json& json, const CaseFile& file, Backend backend) {
-  auto executor = make_executor(backend, [&](Arguments& inputs) { return run_steps(json, file, inputs); });
+  auto executor = make_executor(
+      backend, [&](Arguments& inputs) { return run_steps(json, file, inputs); }, false);
   for (int repetition = 0; repetition < executor->repetitions(); ++repetition) {
     ValueReader reader(file), expected(file);
     Arguments inputs;
