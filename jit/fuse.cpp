@@ -84,7 +84,15 @@ std::vector<std::vector<Edge>> dependencies(const Graph& graph, const MemoryMap&
 class Fuser {
  public:
   Fuser(const Graph& graph, const MemoryMap& memory, const FuseOptions& options)
-      : graph_(graph), memory_(memory), options_(options), edges_(dependencies(graph, memory)), group_of_(graph.nodes.size(), -1) {}
+      : graph_(graph),
+        memory_(memory),
+        options_(options),
+        edges_(dependencies(graph, memory)),
+        group_of_(graph.nodes.size(), -1),
+        users_(graph.nodes.size()) {
+    for (size_t n = 0; n < edges_.size(); ++n)
+      for (const Edge& e : edges_[n]) users_[static_cast<size_t>(e.to)].push_back(static_cast<int>(n));
+  }
 
   std::vector<Group> run() {
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -158,8 +166,12 @@ class Fuser {
       if (chosen < 0) chosen = sibling(n, shape);
       if (chosen >= 0) {
         join(n, shape, chosen);
+        note_newest(chosen);
         for (int g : candidates)
-          if (g != chosen && !groups_[static_cast<size_t>(g)].nodes.empty() && can_merge(chosen, g)) merge(chosen, g);
+          if (g != chosen && !groups_[static_cast<size_t>(g)].nodes.empty() && can_merge(chosen, g)) {
+            merge(chosen, g);
+            note_newest(chosen);
+          }
         return;
       }
     }
@@ -170,6 +182,25 @@ class Fuser {
     g.nodes = {n};
     group_of_[static_cast<size_t>(n)] = static_cast<int>(groups_.size());
     groups_.push_back(std::move(g));
+    newest_.push_back(-1);
+    note_newest(group_of_[static_cast<size_t>(n)]);
+  }
+
+  // Brings newest_ up to date after a group has grown, for it and for all groups that must come after it.
+  void note_newest(int grown) {
+    std::vector<int> work{grown};
+    while (!work.empty()) {
+      const int g = work.back();
+      work.pop_back();
+      const Group& group = groups_[static_cast<size_t>(g)];
+      int newest = *std::max_element(group.nodes.begin(), group.nodes.end());
+      for (int d : direct(g, -1)) newest = std::max(newest, newest_[static_cast<size_t>(d)]);
+      if (newest <= newest_[static_cast<size_t>(g)]) continue;
+      newest_[static_cast<size_t>(g)] = newest;
+      for (int n : group.nodes)
+        for (int user : users_[static_cast<size_t>(n)])
+          if (const int u = group_of_[static_cast<size_t>(user)]; u >= 0 && u != g) work.push_back(u);
+    }
   }
 
   // A recent group over the same domain that reads something that the node reads.
@@ -266,7 +297,7 @@ class Fuser {
       if (h == target) return true;
       if (std::exchange(seen[static_cast<size_t>(h)], 1)) continue;
       const Group& group = groups_[static_cast<size_t>(h)];
-      if (group.nodes.empty() || group.nodes.back() < first) continue;  // all of it is older than the target
+      if (group.nodes.empty() || newest_[static_cast<size_t>(h)] < first) continue;  // all that it needs is older than the target
       for (int n : group.nodes)
         for (const Edge& e : edges_[static_cast<size_t>(n)]) {
           const int d = group_of_[static_cast<size_t>(e.to)];
@@ -508,6 +539,8 @@ class Fuser {
   std::vector<std::vector<Edge>> edges_;
   std::vector<int> group_of_;
   std::vector<Group> groups_;
+  std::vector<std::vector<int>> users_;  // of each node: the nodes that must run after it
+  std::vector<int> newest_;              // of each group: the newest node of it and of all groups that must come before it
 };
 
 }  // namespace

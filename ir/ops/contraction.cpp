@@ -217,6 +217,8 @@ std::vector<int> decompose_add_product(Builder& b, Values operands, AttrRefs) {
   if (is(3, 0)) return {c.cast(y, type)};
   int self = c.wide(operands[0].tensor);
   if (!is(3, 1)) self = c.mul(self, operands[3]);
+  // A factor that is only known at run time may be zero, which leaves nothing of NaN and infinities either.
+  if (operands.size() > 3 && operands[3].is_tensor()) self = c.where(c.ne(operands[3], Compose::lit(0)), self, Compose::lit(0));
   return {c.cast(c.add(y, self), type)};
 }
 

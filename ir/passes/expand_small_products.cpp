@@ -49,8 +49,9 @@ Graph expand_small_products(const Graph& graph) {
     Calls call(rewriter, node.source);
     const ValueId x = rewriter.map(node.operands[0].tensor), w = rewriter.map(node.operands[1].tensor);
     ValueId y;
-    if (node.op->name == "linear") {  // y[..., n] = sum over k of x[..., 1, k] * w[n, k]
-      y = call("sum", {call("mul", {call("unsqueeze", {x}, {-2}), w})}, {IntArrayRef{-1}, false});
+    if (node.op->name == "linear") {  // y[..., n] = sum over k of x[..., 1, k] * w[n, k]; a vector w: y[...] = x[..., k] * w[k]
+      const bool matrix = rewriter.graph().spec(w).rank() == 2;
+      y = call("sum", {call("mul", {matrix ? call("unsqueeze", {x}, {-2}) : x, w})}, {IntArrayRef{-1}, false});
       if (node.operands[2].is_tensor()) y = call("add", {y, rewriter.map(node.operands[2])});
     } else {  // y[m, n] = sum over k of x[m, 1, k] * w.t()[n, k]
       y = call("sum", {call("mul", {call("unsqueeze", {x}, {1}), call("t", {w})})}, {IntArrayRef{-1}, false});

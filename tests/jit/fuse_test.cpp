@@ -43,6 +43,33 @@ TEST(Fuse, ChainsAndDiamondsAreOneGroup) {
             (Names{"exp neg mul add"}));
 }
 
+// The first group comes to need the second only after the sum over the first has been placed.
+TEST(Fuse, AGroupThatGrewIsNotOlderThanItsNewestNode) {
+  const Fused f = fused(R"(
+    %0: f32[8] = placeholder "x"
+    %1: f32[4] = placeholder "y"
+    %2 = exp(%0)
+    %3 = cumsum(%2, dim=0, dtype=none)
+    %4 = exp(%1)
+    %5 = select(%4, dim=0, index=0)
+    %6 = mul(%2, %5)
+    %7 = slice(%3, dim=0, start=0, end=4, step=1)
+    %8 = add(%4, %7)
+    return %6, %8)");
+  EXPECT_EQ(f.names(), (Names{"exp exp mul", "cumsum", "exp add"}));
+}
+
+TEST(Fuse, SmallProductsWithAVectorKeepTheirShape) {
+  EXPECT_EQ(fused(R"(
+    %0: f32[2, 1, 3, 4] = placeholder "x"
+    %1: f32[4] = placeholder "w"
+    %2 = linear(%0, %1, none)
+    %3 = exp(%2)
+    return %3)")
+                .groups.size(),
+            1u);
+}
+
 TEST(Fuse, SoftmaxIsOneGroup) {
   EXPECT_EQ(fused(R"(
     %0: f32[8, 40] = placeholder "x"

@@ -22,7 +22,7 @@ class Executor {
   virtual int repetitions() const { return 1; }
 };
 
-/// `writes`: the body writes its arguments, which must then be the caller's.
+/// `writes`: the body writes its arguments or other state, which must then be the caller's.
 std::unique_ptr<Executor> make_executor(Backend backend, Executor::Body body, bool writes);
 
 }  // namespace tailor::conform

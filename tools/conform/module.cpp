@@ -55,7 +55,7 @@ std::string run_module(const Json& json, const CaseFile& file, Backend backend) 
         Args args(arguments, "input target");
         return built.forward(args);
       },
-      false);
+      true);
   for (int repetition = 0; repetition < executor->repetitions(); ++repetition) {
     const std::string when = repetition == 0 ? "" : "call " + std::to_string(repetition + 1) + ": ";
     ValueReader reader(file), expected(file);
