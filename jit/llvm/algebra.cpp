@@ -72,7 +72,23 @@ Value LlvmAlgebra::abs(Value x) const {
   return {b_->CreateBinaryIntrinsic(llvm::Intrinsic::abs, x.v, b_->getInt1(false)), false};
 }
 
-Value LlvmAlgebra::div(Value x, Value y) const { return is_float(x) ? Value{b_->CreateFDiv(x.v, y.v), false} : trunc_div(x, y); }
+/// A constant in which no lane is 0.
+static bool is_known_nonzero(const llvm::Value* v) {
+  const auto* constant = llvm::dyn_cast<llvm::Constant>(v);
+  if (constant != nullptr && constant->getType()->isVectorTy()) constant = constant->getSplatValue();
+  const auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
+  return number != nullptr && !number->isZero();
+}
+
+// Where LLVM 19 knows the lanes of both operands to be 0, it takes those of a quotient of vectors for 0 as well, not for NaN
+// (TargetLowering::SimplifyDemandedVectorElts). The fence hides what it knows, and is no instruction.
+Value LlvmAlgebra::div(Value x, Value y) const {
+  if (!is_float(x)) return trunc_div(x, y);
+  llvm::Value* divisor = y.v;
+  if (lanes_ > 1 && !is_known_nonzero(x.v) && !is_known_nonzero(y.v))
+    divisor = b_->CreateIntrinsic(llvm::Intrinsic::arithmetic_fence, {divisor->getType()}, {divisor});
+  return {b_->CreateFDiv(x.v, divisor), false};
+}
 
 Value LlvmAlgebra::fma(Value x, Value y, Value z) const {
   if (!is_float(x)) return add(mul(x, y), z);

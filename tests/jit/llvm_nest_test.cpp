@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <map>
 #include <random>
@@ -239,6 +240,63 @@ TEST(LlvmNest, IndicesParametersAndCasts) {
     b.store(b.buffer(BufferKind::Output, type), b.map({70, 1}), b.cast(scaled, type));
     b.store(b.buffer(BufferKind::Output, type), b.map({70, 1}), b.index(b.map({0, 3}, -20), type == kBool ? kInt64 : type));
     expect_same(b.nest(), {Memory(type, 210), Memory(type, 210)}, {}, 3, {-30, std::bit_cast<int64_t>(1.75)});
+  }
+}
+
+// The code generator folds constants that only it can see: what it folds must not lose a NaN.
+TEST(LlvmNest, FoldsConstantsThatAreNaN) {
+  constexpr int64_t n = 37;
+  for (ScalarType type : {kFloat32, kFloat64}) {
+    const auto zero_of = [&](NestBuilder& b, int x) { return b.cast(b.op("lt", {x, x}, kBool, type), type); };
+    const auto quotient = [&](NestBuilder& b, int x) { return b.op("div", {zero_of(b, x), zero_of(b, x)}, type); };
+    const auto of_literal = [&](NestBuilder& b, int x) { return b.op("div", {zero_of(b, x), b.literal(0.0, type)}, type); };
+    const auto difference = [&](NestBuilder& b, int x) {
+      const int infinite = b.op("div", {b.literal(1.0, type), zero_of(b, x)}, type);
+      return b.op("sub", {infinite, infinite}, type);
+    };
+    const auto literal = [&](NestBuilder& b, int) { return b.literal(std::numeric_limits<double>::quiet_NaN(), type); };
+    const std::function<int(NestBuilder&, int)> sources[] = {quotient, of_literal, difference, literal};
+    for (const auto& source : sources) {
+      NestBuilder b;
+      b.vectorise(b.outer(n));
+      b.stage();
+      const int x = b.load(b.buffer(BufferKind::Input, type), b.map({1}));
+      const int nan = source(b, x), zero = b.literal(0.0, type), one = b.literal(1.0, type);
+      std::vector<Memory> memory = {small_numbers(type, n)};
+      auto keep = [&](int value) {
+        b.store(b.buffer(BufferKind::Output, type), b.map({1}), value);
+        memory.emplace_back(type, n);
+      };
+      for (const char* name : {"relu", "relu6", "isnan", "sign", "leaky_relu"}) {
+        const ir::OpDef* op = ir::find_op(name);
+        std::vector<int> args = {nan};
+        if (op->pointwise.min_arity == 2) args.push_back(one);
+        keep(ir::gives_truth(*op) ? b.cast(b.op(name, args, kBool, type), type) : b.op(name, args, type));
+      }
+      for (const char* name : {"maximum", "minimum", "fmax", "fmin", "clamp_min", "clamp_max"})
+        for (int other : {zero, one, x}) keep(b.op(name, {nan, other}, type)), keep(b.op(name, {other, nan}, type));
+      keep(b.op("clamp", {nan, zero, one}, type));
+      keep(b.op("clamp", {x, nan, one}, type));
+      keep(b.op("clamp", {x, zero, nan}, type));
+      keep(b.op("where", {b.op("ge", {nan, zero}, kBool, type), nan, zero}, type));
+      keep(b.op("where", {b.op("ge", {nan, zero}, kBool, type), zero, nan}, type));
+      expect_same(b.nest(), memory, {}, n);
+      if (HasFatalFailure()) return;
+    }
+    for (const auto& source : sources) {  // amax and amin of rows that are all NaN
+      NestBuilder b;
+      b.outer(3);
+      b.vectorise(b.inner(n));
+      b.stage({1});
+      const int x = b.load(b.buffer(BufferKind::Input, type), b.map({n, 1}));
+      const int nan = source(b, x);
+      const int largest = b.reduce(ReduceOp::Max, nan, type), least = b.reduce(ReduceOp::Min, nan, type);
+      b.stage();
+      b.store(b.buffer(BufferKind::Output, type), b.map({1, 0}), b.reduced(largest, type));
+      b.store(b.buffer(BufferKind::Output, type), b.map({1, 0}), b.reduced(least, type));
+      expect_same(b.nest(), {small_numbers(type, 3 * n), Memory(type, 3), Memory(type, 3)}, {}, 3);
+      if (HasFatalFailure()) return;
+    }
   }
 }
 

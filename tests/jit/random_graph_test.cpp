@@ -19,7 +19,9 @@ std::pair<uint32_t, uint32_t> seeds() {
 
 TEST(RandomGraph, BackendsAgreeBitForBit) {
   const auto [first, count] = seeds();
-  for (uint32_t seed = first; seed < first + count; ++seed) {
+  std::vector<uint32_t> all = {708};  // the code generator folds 0/0
+  for (uint32_t seed = first; seed < first + count; ++seed) all.push_back(seed);
+  for (uint32_t seed : all) {
     const ir::Graph graph = testing::RandomGraph(seed).build();
     SCOPED_TRACE("TAILOR_SEEDS=" + std::to_string(seed) + ",1");
     try {
