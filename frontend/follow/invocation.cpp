@@ -108,17 +108,20 @@ bool Invocation::matches(const Step& step, const OpCall& call) {
     }
   }
   for (size_t i = 0; i < call.attrs.size(); ++i) {
-    if (step.attrs[i].ref() == call.attrs[i]) continue;
-    // A view may look at another place: its offset becomes an argument. Anything else is another step.
-    if (!step.view) return false;
-    try {
-      const ir::ViewResult view = call.op.view(tensor_of(step.operands[0]).spec, call.attrs);
-      return view.sizes == step.view->sizes && view.strides == step.view->strides;
-    } catch (const Error&) {
-      return false;  // recording will throw it where it belongs
-    }
+    if (!(step.attrs[i].ref() == call.attrs[i])) return looks_elsewhere(step, call);
   }
   return true;
+}
+
+// A view may look at another place: its offset becomes an argument. Any other attribute that differs makes another step.
+bool Invocation::looks_elsewhere(const Step& step, const OpCall& call) const {
+  if (!step.view) return false;
+  try {
+    const ir::ViewResult view = call.op.view(tensor_of(step.operands[0]).spec, call.attrs);
+    return view.sizes == step.view->sizes && view.strides == step.view->strides;
+  } catch (const Error&) {
+    return false;  // recording will throw it where it belongs
+  }
 }
 
 void Invocation::advance(Step& step, const OpCall& call) {
@@ -130,32 +133,8 @@ void Invocation::advance(Step& step, const OpCall& call) {
     slot_maker_.resize(slots_.size(), nullptr);
     slot_ids_.resize(slots_.size(), 0);
   }
-  int scalar = 0;
-  for (size_t i = 0; i < call.operands.size(); ++i) {
-    const RecordedOperand& recorded = step.operands[i];
-    if (recorded.kind != Kind::Scalar) continue;
-    scalars_[static_cast<size_t>(recorded.index)] = call.operands[i].scalar.bits();
-    if (call.operands[i].scalar.bits() != recorded.scalar.bits() && !(step.lifted.load(std::memory_order_relaxed) >> scalar & 1)) [[unlikely]] {
-      step.lifted.fetch_or(uint64_t{1} << scalar, std::memory_order_relaxed);
-      tree_.lifts.fetch_add(1, std::memory_order_release);
-      host_.on_lift(step, "scalar operand");
-    }
-    ++scalar;
-  }
-  if (step.view) {
-    int64_t offset = step.view->offset;
-    for (size_t i = 0; i < call.attrs.size(); ++i) {
-      if (step.attrs[i].ref() == call.attrs[i]) continue;
-      offset = call.op.view(tensor_of(step.operands[0]).spec, call.attrs).offset;
-      if (!(step.lifted.load(std::memory_order_relaxed) >> Step::kViewOffsetBit & 1)) {
-        step.lifted.fetch_or(uint64_t{1} << Step::kViewOffsetBit, std::memory_order_relaxed);
-        tree_.lifts.fetch_add(1, std::memory_order_release);
-        host_.on_lift(step, "offset of a view");
-      }
-      break;
-    }
-    scalars_[numbers - 1] = offset;
-  }
+  if (step.scalars > 0) take_scalars(step, call);
+  if (step.view) take_offset(step, call);
   bound_ = step.external_count();
   if (step.spreads_grad) {
     TensorImpl& written = *call.operands[0].tensor;
@@ -173,6 +152,36 @@ void Invocation::advance(Step& step, const OpCall& call) {
   path_.push_back(&step);
   cursor_ = &step;
   followed_.store(path_.size(), std::memory_order_release);
+}
+
+void Invocation::take_scalars(Step& step, const OpCall& call) {
+  int scalar = 0;
+  for (size_t i = 0; i < call.operands.size(); ++i) {
+    const RecordedOperand& recorded = step.operands[i];
+    if (recorded.kind != Kind::Scalar) continue;
+    const int64_t bits = call.operands[i].scalar.bits();
+    scalars_[static_cast<size_t>(recorded.index)] = bits;
+    if (bits != recorded.scalar.bits()) [[unlikely]] lift(step, scalar, "scalar operand");
+    ++scalar;
+  }
+}
+
+void Invocation::take_offset(Step& step, const OpCall& call) {
+  int64_t offset = step.view->offset;
+  for (size_t i = 0; i < call.attrs.size(); ++i) {
+    if (step.attrs[i].ref() == call.attrs[i]) continue;
+    offset = call.op.view(tensor_of(step.operands[0]).spec, call.attrs).offset;
+    lift(step, Step::kViewOffsetBit, "offset of a view");
+    break;
+  }
+  scalars_[static_cast<size_t>(step.scalar_count() - 1)] = offset;
+}
+
+// A number has turned out to vary: from now on it is an argument of what is compiled.
+void Invocation::lift(Step& step, int bit, std::string_view what) {
+  if (step.lifted.fetch_or(uint64_t{1} << bit, std::memory_order_relaxed) >> bit & 1) return;
+  tree_.lifts.fetch_add(1, std::memory_order_release);
+  host_.on_lift(step, what);
 }
 
 void Invocation::make_lazy(Step& step) {

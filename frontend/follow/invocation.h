@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "frontend/dispatch.h"
@@ -84,7 +85,11 @@ class Invocation final : public OpInterceptor {
 
   follow::Step* match(const OpCall& call);
   bool matches(const follow::Step& step, const OpCall& call);
+  bool looks_elsewhere(const follow::Step& step, const OpCall& call) const;
   void advance(follow::Step& step, const OpCall& call);
+  void take_scalars(follow::Step& step, const OpCall& call);
+  void take_offset(follow::Step& step, const OpCall& call);
+  void lift(follow::Step& step, int bit, std::string_view what);
   void make_lazy(follow::Step& step);
   void redescribed(const follow::Step& step);
   Tensor result(const follow::Step& step, const OpCall& call) const;

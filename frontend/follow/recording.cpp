@@ -168,6 +168,7 @@ std::vector<Tensor> Invocation::record(const OpCall& call) {
     RecordedOperand recorded;
     if (o.is_scalar()) {
       recorded = {Kind::Scalar, number++, o.scalar};
+      ++step->scalars;
       values.push_back(o.scalar.bits());
       // Numbers drawn from the generator differ on every call.
       if (call.op.kind == ir::OpKind::Random) step->lifted |= uint64_t{1} << (values.size() - 1);

@@ -54,7 +54,8 @@ struct Step {
   int depth = 0, first_slot = 0, first_external = 0, first_scalar = 0;
   int slot_count() const { return first_slot + static_cast<int>(outputs.size()); }
   int external_count() const { return first_external + static_cast<int>(new_externals.size()); }
-  int scalar_count() const;
+  int scalar_count() const { return first_scalar + scalars + (view ? 1 : 0); }
+  int scalars = 0;  // scalar operands; a view has one number more, its offset
 
   /// Scalars (one bit each) and the view's offset that have been seen with another value: run-time arguments from then on.
   std::atomic<uint64_t> lifted{0};
@@ -67,13 +68,6 @@ struct Step {
   std::atomic<Step*> first_child{nullptr}, next_sibling{nullptr};
   std::atomic<Step*> hot{nullptr};  // the child taken last
 };
-
-/// The number of run-time numbers a step has: its scalar operands, and one more for the offset of a view.
-inline int Step::scalar_count() const {
-  int n = first_scalar + (view ? 1 : 0);
-  for (const RecordedOperand& o : operands) n += o.kind == RecordedOperand::Kind::Scalar;
-  return n;
-}
 
 class TraceTree {
  public:
