@@ -2,6 +2,7 @@
 
 #include <array>
 #include <chrono>
+#include <map>
 #include <set>
 #include <variant>
 
@@ -9,10 +10,12 @@
 #include "ir/interpreter.h"
 #include "ir/passes/passes.h"
 #include "jit/arena.h"
+#include "jit/contraction.h"
 #include "jit/kernel_cache.h"
 #include "jit/launch.h"
 #include "jit/lower.h"
 #include "jit/memory_plan.h"
+#include "kernels/epilogue.h"
 #include "runtime/log.h"
 
 namespace tailor::jit {
@@ -45,7 +48,7 @@ class Clock {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-using Launch = std::variant<NestLaunch, LibraryLaunch>;
+using Launch = std::variant<NestLaunch, LibraryLaunch, ContractionLaunch>;
 
 class LaunchList final : public Executable {
  public:
@@ -65,12 +68,7 @@ class LaunchList final : public Executable {
     const ArenaLease arena(static_cast<size_t>(plan_.arena_bytes));
     *base++ = arena.data();
     *base = nullptr;
-    for (const Launch& launch : launches_) {
-      if (const auto* nest = std::get_if<NestLaunch>(&launch))
-        nest->run(bases, scalars.data());
-      else
-        std::get<LibraryLaunch>(launch).run(bases, scalars.data());
-    }
+    for (const Launch& launch : launches_) std::visit([&](const auto& l) { l.run(bases, scalars.data()); }, launch);
   }
   std::span<const OutputPlan> outputs() const override { return plan_.outputs; }
   const CompileReport& report() const override { return report_; }
@@ -139,20 +137,33 @@ class Compiler {
     if (fuse_options.alone)
       for (size_t i = 0; i < graph().nodes.size(); ++i) fuse_options.library.insert(static_cast<int>(i));
     int parts = 0;
+    std::set<int> plain;
     for (;;) {
       groups_ = fuse(graph(), *memory_, fuse_options);
+      if (!fuse_options.alone) attach_tails(graph(), *memory_, plain, groups_);
       exe_->nests_.clear();
+      tails_.clear();
       nest_of_.assign(groups_.size(), -1);
       bool again = false;
       for (size_t g = 0; g < groups_.size(); ++g) {
-        const Group& group = groups_[g];
+        Group& group = groups_[g];
         if (group.library) continue;
+        nest_of_[g] = static_cast<int>(exe_->nests_.size());
         try {
-          LoweredNest nest = lower(graph(), *memory_, group, scalar_index_);
-          nest_of_[g] = static_cast<int>(exe_->nests_.size());
-          exe_->nests_.push_back(std::move(nest));
+          if (group.anchor < 0) {
+            exe_->nests_.push_back(lower(graph(), *memory_, group, scalar_index_));
+            continue;
+          }
+          LoweredTail& tail = tails_[g] = lower_tail(graph(), *memory_, group, scalar_index_);
+          exe_->nests_.push_back(std::move(tail.nest));
+          const ValueId own = graph().nodes[static_cast<size_t>(group.anchor)].outputs[0];
+          if (tail.result == own) group.stored.push_back(own);
         } catch (const LoweringError&) {
           again = true;
+          if (group.anchor >= 0) {
+            plain.insert(group.anchor);
+            continue;
+          }
           if (group.nodes.size() == 1) fuse_options.library.insert(group.nodes[0]);
           ++parts;
           for (size_t i = group.nodes.size() / 2; i < group.nodes.size(); ++i) fuse_options.part[group.nodes[i]] = parts;
@@ -205,7 +216,7 @@ class Compiler {
     if (log_enabled(LogChannel::Graph)) log(LogChannel::Graph, tag, "after passes:\n" + ir::print(graph()));
     if (log_enabled(LogChannel::Fusion)) {
       for (const Group& g : groups_) {
-        std::string text = g.library ? "library call:" : "loop nest:";
+        std::string text = g.library ? "library call:" : g.anchor >= 0 ? "contraction:" : "loop nest:";
         for (int n : g.nodes) text += " " + std::string(graph().nodes[static_cast<size_t>(n)].op->name);
         log(LogChannel::Fusion, tag, text);
       }
@@ -258,7 +269,9 @@ class Compiler {
     }
     for (size_t g = 0; g < groups_.size(); ++g) {
       if (groups_[g].library)
-        launch_library(graph().nodes[static_cast<size_t>(groups_[g].nodes[0])]);
+        exe_->launches_.emplace_back(library_launch(graph().nodes[static_cast<size_t>(groups_[g].nodes[0])]));
+      else if (groups_[g].anchor >= 0)
+        launch_contraction(g);
       else
         launch_nest(static_cast<size_t>(nest_of_[g]));
     }
@@ -283,7 +296,8 @@ class Compiler {
     return launch;
   }
 
-  void launch_library(const Node& node) {
+  // `in`: a value of the same elements whose memory takes the (only) result.
+  LibraryLaunch library_launch(const Node& node, ValueId in = -1) const {
     LibraryLaunch launch;
     launch.op = node.op;
     launch.kernel = kernels::find_kernel(*node.op);
@@ -303,11 +317,27 @@ class Compiler {
         a = tensor(v.tensor);
       }
     }
-    for (ValueId v : node.outputs) launch.outputs.push_back(tensor(v));
+    for (ValueId v : node.outputs) {
+      LibraryLaunch::Argument& a = launch.outputs.emplace_back(tensor(in >= 0 ? in : v));
+      a.spec = graph().spec(v);
+    }
+    return launch;
+  }
+
+  void launch_contraction(size_t group) {
+    const LoweredTail& tail = tails_.at(group);
+    const Node& node = graph().nodes[static_cast<size_t>(groups_[group].anchor)];
+    const kernels::Contraction& contraction = *kernels::find_contraction(*node.op);
+    ContractionLaunch launch;
+    launch.kernel = contraction.kernel;
+    launch.call = library_launch(node, tail.result);
+    launch.tail = nest_launch(static_cast<size_t>(nest_of_[group]));
+    launch.shifts = tail.shifts;
+    launch.rows = kernels::result_extents(contraction.layout, launch.call.outputs[0].spec.sizes).rows;
     exe_->launches_.emplace_back(std::move(launch));
   }
 
-  void launch_nest(size_t index) {
+  NestLaunch nest_launch(size_t index) const {
     const LoweredNest& lowered = exe_->nests_[index];
     NestLaunch launch;
     launch.kernel = kernels_[index];
@@ -315,6 +345,12 @@ class Compiler {
     for (size_t b = 0; b < lowered.memory.size(); ++b)
       launch.buffers.push_back(lowered.memory[b].root < 0 ? Pointer{inputs_ + static_cast<int>(exe_->plan_.outputs.size()) + 1, 0, -1, 0}
                                                           : pointer(lowered.memory[b], lowered.nest.buffers[b].dtype));
+    return launch;
+  }
+
+  void launch_nest(size_t index) {
+    const LoweredNest& lowered = exe_->nests_[index];
+    NestLaunch launch = nest_launch(index);
     int64_t outer = 1;
     for (const LoopDim& d : lowered.nest.dims)
       if (!d.inner) outer *= d.extent.value;
@@ -340,6 +376,7 @@ class Compiler {
   std::optional<MemoryMap> memory_;
   std::vector<int> scalar_index_, nest_of_;
   std::vector<Group> groups_;
+  std::map<size_t, LoweredTail> tails_;  // by group
   std::vector<KernelFn> kernels_;
   int inputs_ = 0;
 };

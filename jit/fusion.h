@@ -38,6 +38,7 @@ bool is_expanded(const ir::Graph& graph, const ir::Node& node);
 struct Group {
   std::vector<int> nodes;  // in program order
   bool library = false;    // its one node is a library call
+  int anchor = -1;         // the contraction among its nodes whose epilogue the others are (jit/contraction.h)
   std::vector<int64_t> domain;
   uint32_t mask = 0;                // domain dims folded by its reductions
   std::vector<ir::ValueId> stored;  // fresh values that it leaves in memory

@@ -29,6 +29,10 @@ void NestLaunch::run(std::byte* const* bases, const int64_t* scalars) const {
 }
 
 void LibraryLaunch::run(std::byte* const* bases, const int64_t* scalars) const {
+  run(bases, scalars, [this](const kernels::Call& call) { kernel != nullptr ? kernel(call) : kernels::run(call); });
+}
+
+void LibraryLaunch::run(std::byte* const* bases, const int64_t* scalars, const std::function<void(const kernels::Call&)>& invoke) const {
   constexpr size_t kInline = 8;
   std::array<kernels::Operand, kInline> few;
   std::vector<kernels::Operand> many;
@@ -51,7 +55,7 @@ void LibraryLaunch::run(std::byte* const* bases, const int64_t* scalars) const {
   for (size_t i = 0; i < outputs.size(); ++i) results[i] = {outputs[i].pointer.resolve(bases, scalars), &outputs[i].spec};
   const kernels::Call call{*op, {args, operands.size()}, refs, {results.data(), outputs.size()}};
   try {
-    kernel != nullptr ? kernel(call) : kernels::run(call);
+    invoke(call);
   } catch (const IndexError& e) {
     if (where.empty()) throw;
     throw IndexError(std::string(e.what()) + ", at " + where);

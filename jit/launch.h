@@ -2,6 +2,7 @@
 // The launches of an executable, and how their pointers are found: every buffer is a base (an input, an output, the arena, or
 // nothing for constants) and a distance in bytes, so that a run only adds.
 
+#include <functional>
 #include <vector>
 
 #include "jit/loop_nest.h"
@@ -48,6 +49,8 @@ struct LibraryLaunch {
   std::vector<ir::AttrRef> refs;  // to attrs, whose lists stay where they are when a launch is moved
   std::string where;              // the user's line, for errors
   void run(std::byte* const* bases, const int64_t* scalars) const;
+  /// Resolves the arguments and hands the call to `invoke`; errors name the user's line.
+  void run(std::byte* const* bases, const int64_t* scalars, const std::function<void(const kernels::Call&)>& invoke) const;
 };
 static_assert(std::is_nothrow_move_constructible_v<LibraryLaunch>, "a copy would refer to the attributes of another launch");
 

@@ -33,12 +33,13 @@ struct Place {
 class Lowering {
  public:
   Lowering(const Graph& graph, const MemoryMap& memory, const Group& group, const std::vector<int>& scalar_index,
-           std::vector<std::vector<int64_t>> factors)
+           std::vector<std::vector<int64_t>> factors, bool scheduled)
       : graph_(graph),
         memory_(memory),
         group_(group),
         scalar_index_(scalar_index),
         factors_(std::move(factors)),
+        scheduled_(scheduled),
         member_(graph.nodes.size(), 0) {
     for (int n : group.nodes) member_[static_cast<size_t>(n)] = 1;
     for (size_t d = 0; d < group.domain.size(); ++d)
@@ -665,7 +666,7 @@ class Lowering {
     for (const Expr& e : n.exprs) out_.work += e.kind == ExprKind::Op ? 2 : 1;
     out_.work *= out_.points;
     name();
-    schedule_loops(n);
+    if (scheduled_) schedule_loops(n);
   }
 
   void name() {
@@ -698,6 +699,7 @@ class Lowering {
   const Group& group_;
   const std::vector<int>& scalar_index_;
   std::vector<std::vector<int64_t>> factors_;  // of each domain dim, outermost first
+  const bool scheduled_;
   std::vector<char> member_;
   std::vector<int64_t> extents_;
   std::vector<char> inner_;
@@ -719,11 +721,11 @@ class Lowering {
 
 }  // namespace
 
-LoweredNest lower(const Graph& graph, const MemoryMap& memory, const Group& group, const std::vector<int>& scalar_index) {
+LoweredNest lower(const Graph& graph, const MemoryMap& memory, const Group& group, const std::vector<int>& scalar_index, bool scheduled) {
   std::vector<std::vector<int64_t>> factors;
   for (int64_t s : group.domain) factors.push_back({s});
   for (int attempt = 0; attempt < 8; ++attempt) {
-    Lowering lowering(graph, memory, group, scalar_index, factors);
+    Lowering lowering(graph, memory, group, scalar_index, factors, scheduled);
     try {
       return lowering.run();
     } catch (const SplitRequest& split) {

@@ -23,8 +23,9 @@ struct LoweredNest {
 };
 
 /// `scalar_index[v]`: the position of a Scalar node's value among the run-time scalars. Throws LoweringError when the group has to be
-/// split.
-LoweredNest lower(const ir::Graph& graph, const ir::MemoryMap& memory, const Group& group, const std::vector<int>& scalar_index);
+/// split. Not `scheduled`: the loops are left as the group's domain has them.
+LoweredNest lower(const ir::Graph& graph, const ir::MemoryMap& memory, const Group& group, const std::vector<int>& scalar_index,
+                  bool scheduled = true);
 
 /// Orders, merges and marks the loops of a nest and chooses the one whose points are lanes.
 void schedule_loops(LoopNest& nest);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/epilogue.h"
 #include "kernels/gemm/kernel_set.h"
 #include "kernels/scratch.h"
 #include "runtime/thread_pool.h"
@@ -13,12 +14,16 @@ namespace {
 using gemm::KernelSet;
 using gemm::kMaxRows;
 
+constexpr int64_t kImageBytes = int64_t{256} << 10;
+constexpr int64_t kElementsPerRange = 16 * 1024;
+
 // D: the dtype of input and output, T: the compute type.
 template <class T, class D>
 class Convolution {
  public:
-  explicit Convolution(const ConvCall& call)
+  Convolution(const ConvCall& call, const Epilogue& epilogue)
       : call_(call),
+        epilogue_(epilogue),
         s_(call.shape),
         set_(gemm::kernel_set<T>(isa())),
         layout_(phase_layout(s_)),
@@ -84,7 +89,16 @@ class Convolution {
                      columns(n, g, z, p * panel, std::min(panel, pixels - p * panel), phases);
                    }
                  });
+    if (epilogue_.fn == nullptr || by_part()) return;
+    const int64_t columns = s_.out_pixels();
+    parallel_for(0, s_.out_channels, std::max<int64_t>(1, kElementsPerRange / columns), [&](int64_t begin, int64_t end) {
+      D* data = reinterpret_cast<D*>(call_.out) + n * call_.out_image + begin * call_.out_channel;
+      epilogue_.fn(epilogue_.context, {data, n, begin, end - begin, 0, columns, call_.out_channel, call_.out_stride[2]});
+    });
   }
+
+  // The epilogue runs over whole images that stay in the second-level cache, else over the few pixels of a tile.
+  bool by_part() const { return s_.out_channels * s_.out_pixels() * static_cast<int64_t>(sizeof(D)) > kImageBytes; }
 
   // Output pixels [first, first + count) of depth z, numbered with the padded width, for all channels of a group.
   void columns(int64_t n, int64_t g, int64_t z, int64_t first, int64_t count, const T* phases) const {
@@ -119,6 +133,12 @@ class Convolution {
                   y * call_.out_stride[1] + x * call_.out_stride[2];
           store_run(to, call_.out_stride[2], tile + r * panel + at, length, bias);
         }
+      if (length > 0 && epilogue_.fn != nullptr && by_part()) {
+        D* data = reinterpret_cast<D*>(call_.out) + n * call_.out_image + row * call_.out_channel + z * call_.out_stride[0] +
+                  y * call_.out_stride[1] + x * call_.out_stride[2];
+        const int64_t column = (z * s_.out[1] + y) * s_.out[2] + x;
+        epilogue_.fn(epilogue_.context, {data, n, row, rows, column, length, call_.out_channel, call_.out_stride[2]});
+      }
       at += width - x;
     }
   }
@@ -140,6 +160,7 @@ class Convolution {
   }
 
   const ConvCall& call_;
+  const Epilogue& epilogue_;
   const ir::ConvShape& s_;
   const KernelSet<T>& set_;
   PhaseLayout layout_;
@@ -147,21 +168,32 @@ class Convolution {
   Scratch<T> packed_;
 };
 
-void conv_kernel(const Call& call) {
+// Spatial: how many dims, which are the columns of the result.
+template <int Spatial>
+void conv_kernel(const Call& call, const Epilogue& epilogue) {
   if (call.outputs[0].spec->numel() == 0) return;
-  if (!is_floating_point(call.tensor(0).spec->dtype) || call.tensor(1).spec->numel() == 0) return run_reference(call);
+  if (!is_floating_point(call.tensor(0).spec->dtype) || call.tensor(1).spec->numel() == 0) {
+    run_reference(call);
+    return finish_result(call, {1, Spatial}, epilogue);
+  }
   const ConvCall c = conv_call(call);
-  if (ir::is_transposed_conv(call.op)) return run_transposed(c);
   switch (c.dtype) {
-    case kFloat32: return Convolution<float, float>(c).run();
-    case kFloat16: return Convolution<float, Half>(c).run();
-    case kBFloat16: return Convolution<float, BFloat16>(c).run();
-    default: return Convolution<double, double>(c).run();
+    case kFloat32: return Convolution<float, float>(c, epilogue).run();
+    case kFloat16: return Convolution<float, Half>(c, epilogue).run();
+    case kBFloat16: return Convolution<float, BFloat16>(c, epilogue).run();
+    default: return Convolution<double, double>(c, epilogue).run();
   }
 }
 
 [[maybe_unused]] const bool registered = [] {
-  for (const std::string_view name : {"conv1d", "conv2d", "conv3d", "conv_transpose2d"}) register_kernel(name, conv_kernel);
+  register_contraction<conv_kernel<1>>("conv1d", {1, 1});
+  register_contraction<conv_kernel<2>>("conv2d", {1, 2});
+  register_contraction<conv_kernel<3>>("conv3d", {1, 3});
+  register_kernel("conv_transpose2d", [](const Call& call) {
+    if (call.outputs[0].spec->numel() == 0) return;
+    if (!is_floating_point(call.tensor(0).spec->dtype) || call.tensor(1).spec->numel() == 0) return run_reference(call);
+    run_transposed(conv_call(call));
+  });
   return true;
 }();
 

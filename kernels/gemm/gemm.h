@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "kernels/kernels.h"
+#include "kernels/epilogue.h"
 
 namespace tailor::kernels::gemm {
 
@@ -25,20 +25,6 @@ struct Matrix {
   int64_t row = 0, column = 0, batch = 0;
   Matrix() = default;
   Matrix(const void* d, int64_t r, int64_t c, int64_t b = 0) : data(const_cast<void*>(d)), row(r), column(c), batch(b) {}
-};
-
-/// A finished part of C: rows [row, row + rows), columns [column, column + columns) of `batch`. `data` is its first element in C.
-struct Region {
-  void* data;
-  int64_t batch, row, rows, column, columns;
-  int64_t row_stride, column_stride;
-};
-
-/// Called once for every part of C while it is still in cache, from any thread of the pool: bias, activation, residual.
-/// In half types the part holds rounded values, as a separate op would see them.
-struct Epilogue {
-  void (*fn)(void* context, const Region& region) = nullptr;
-  void* context = nullptr;
 };
 
 /// B laid out for the kernels of one instruction set.

@@ -51,8 +51,44 @@ void collapse(Dims& sizes, Batched& a, Batched& b, Batched& c, int64_t& m) {
   }
 }
 
-// Runs over all batches; `p` has the sizes, factors and dtype, and an epilogue only when there is one batch.
-void run_batched(Problem p, Dims sizes, Batched a, Batched b, Batched c) {
+// The epilogue of a call, whose rows are numbered as its layout says: a product of several batches or more rows passes through here.
+struct Renumbered {
+  const Epilogue* to = nullptr;
+  int64_t rows = 1;       // of a batch in the call's terms
+  int64_t m = 1;          // of a batch in the product's terms
+  int64_t first_row = 0;  // of the product, counted through all batches
+  int64_t element = 1;    // bytes
+  static void call(void* context, const Region& part) {
+    const Renumbered& self = *static_cast<const Renumbered*>(context);
+    Region r = part;
+    int64_t row = self.first_row + part.batch * self.m + part.row, left = part.rows;
+    while (left > 0) {
+      r.batch = row / self.rows;
+      r.row = row % self.rows;
+      r.rows = std::min(left, self.rows - r.row);
+      self.to->fn(self.to->context, r);
+      r.data = static_cast<std::byte*>(r.data) + r.rows * r.row_stride * self.element;
+      row += r.rows;
+      left -= r.rows;
+    }
+  }
+};
+
+constexpr ResultLayout kMatrices{1, 1}, kRows{-1, 1};
+
+// What follows a call's product.
+Renumbered after(const Call& call, const ResultLayout& layout, const Epilogue& epilogue) {
+  Renumbered r;
+  if (epilogue.fn == nullptr) return r;
+  const TensorSpec& out = *call.outputs[0].spec;
+  r.to = &epilogue;
+  r.rows = result_extents(layout, out.sizes).rows;
+  r.element = element_size(out.dtype);
+  return r;
+}
+
+// Runs over all batches; `p` has the sizes, factors and dtype, and an epilogue of its own only when there is at most one batch dim.
+void run_batched(Problem p, Dims sizes, Batched a, Batched b, Batched c, const Renumbered& then = {}) {
   if (product(sizes) == 0 || p.m == 0 || p.n == 0) return;
   if (p.epilogue.fn == nullptr) collapse(sizes, a, b, c, p.m);
   const int64_t size = element_size(p.dtype);
@@ -61,6 +97,9 @@ void run_batched(Problem p, Dims sizes, Batched a, Batched b, Batched c) {
   const int64_t outer = product(sizes) / p.batches;
   const auto one = [&](int64_t index) {
     int64_t at[3] = {};
+    Renumbered rows = then;
+    rows.m = p.m;
+    rows.first_row = index * p.batches * p.m;
     for (size_t d = sizes.size(); d-- > 1;) {
       const int64_t i = index % sizes[d - 1];
       index /= sizes[d - 1];
@@ -72,6 +111,7 @@ void run_batched(Problem p, Dims sizes, Batched a, Batched b, Batched c) {
     q.a = Matrix(a.data + at[0] * size, a.row, a.column, inner(a));
     q.b = Matrix(b.data + at[1] * size, b.row, b.column, inner(b));
     q.c = Matrix(c.data + at[2] * size, c.row, c.column, inner(c));
+    if (then.to != nullptr) q.epilogue = {Renumbered::call, &rows};
     run(q);
   };
   if (outer == 1) return one(0);
@@ -92,7 +132,8 @@ struct Raised {
   }
 };
 
-void product_kernel(const Call& call) {
+void product_kernel(const Call& call, const Epilogue& epilogue) {
+  const bool vectors = call.tensor(0).spec->rank() == 1 || call.tensor(1).spec->rank() == 1;
   const Raised a(call.tensor(0), true), b(call.tensor(1), false);
   TensorSpec out = *call.outputs[0].spec;
   if (call.tensor(0).spec->rank() == 1) {  // the row that the result does not have
@@ -112,7 +153,9 @@ void product_kernel(const Call& call) {
   p.k = a.spec.sizes.back();
   const Dims batch(IntArrayRef(out.sizes.begin(), rank - 2));
   const TensorArg c{call.outputs[0].data, &out};
-  run_batched(p, batch, batched(a.arg, batch), batched(b.arg, batch), batched(c, batch));
+  run_batched(p, batch, batched(a.arg, batch), batched(b.arg, batch), batched(c, batch),
+              vectors ? Renumbered() : after(call, kMatrices, epilogue));
+  if (vectors) finish_result(call, kMatrices, epilogue);
 }
 
 // C = alpha * C + beta * addend, part by part while C is in cache. For float and double.
@@ -120,13 +163,14 @@ struct Addend {
   const std::byte* data;
   int64_t batch, row, column;
   double alpha, beta;
+  Renumbered then = {};
 };
 
 template <class T>
 void add_part(void* context, const Region& r) {
   typedef T V __attribute__((vector_size(16)));
   constexpr int64_t kLanes = 16 / sizeof(T);
-  const Addend& add = *static_cast<const Addend*>(context);
+  Addend& add = *static_cast<Addend*>(context);
   const T alpha = static_cast<T>(add.alpha), beta = static_cast<T>(add.beta);
   for (int64_t i = 0; i < r.rows; ++i) {
     T* c = static_cast<T*>(r.data) + i * r.row_stride;
@@ -145,31 +189,34 @@ void add_part(void* context, const Region& r) {
       c[j * r.column_stride] = left + (beta == 1 ? x[j * add.column] : beta * x[j * add.column]);
     }
   }
+  if (add.then.to != nullptr) Renumbered::call(&add.then, r);
 }
 
 // `addend` broadcasts to the output; float and double add it part by part, the others begin with it and round once.
-void run_with_addend(Problem p, const TensorArg& out, const TensorArg& addend, const Dims& batch, Batched a, Batched b, Batched c) {
-  if (p.beta == 0) return run_batched(p, batch, std::move(a), std::move(b), std::move(c));
+void run_with_addend(Problem p, const TensorArg& out, const TensorArg& addend, const Dims& batch, Batched a, Batched b, Batched c,
+                     const Renumbered& then) {
+  if (p.beta == 0) return run_batched(p, batch, std::move(a), std::move(b), std::move(c), then);
   if ((p.dtype == kFloat32 || p.dtype == kFloat64) && batch.size() <= 1) {
     const TensorSpec& s = *addend.spec;
     const auto stride = [&](size_t from_end) {
       return s.sizes.size() < from_end || s.sizes[s.sizes.size() - from_end] == 1 ? 0 : s.strides[s.strides.size() - from_end];
     };
-    Addend add{static_cast<const std::byte*>(addend.data), batch.empty() ? 0 : stride(3), stride(2), stride(1), p.alpha, p.beta};
+    Addend add{static_cast<const std::byte*>(addend.data), batch.empty() ? 0 : stride(3), stride(2), stride(1), p.alpha, p.beta, then};
+    add.then.m = p.m;
     p.epilogue = {p.dtype == kFloat32 ? add_part<float> : add_part<double>, &add};
     p.alpha = 1;
     p.beta = 0;
     return run_batched(p, batch, std::move(a), std::move(b), std::move(c));
   }
   if (out.data != addend.data) copy(out, addend);
-  run_batched(p, batch, std::move(a), std::move(b), std::move(c));
+  run_batched(p, batch, std::move(a), std::move(b), std::move(c), then);
 }
 
 double factor(const Call& call, size_t index) {
   return call.operands.size() > index && call.operands[index].is_scalar() ? call.operands[index].scalar.to_double() : 1.0;
 }
 
-void add_product_kernel(const Call& call) {
+void add_product_kernel(const Call& call, const Epilogue& epilogue) {
   const TensorSpec &out = *call.outputs[0].spec, &a = *call.tensor(1).spec;
   const size_t rank = out.sizes.size();
   Problem p;
@@ -182,9 +229,10 @@ void add_product_kernel(const Call& call) {
   const Dims batch(IntArrayRef(out.sizes.begin(), rank - 2));
   const bool overwritten = call.outputs[0].data == call.tensor(0).data && p.beta != 0;
   if (overwritten)
-    return run_batched(p, batch, batched(call.tensor(1), batch), batched(call.tensor(2), batch), batched(call.outputs[0], batch));
+    return run_batched(p, batch, batched(call.tensor(1), batch), batched(call.tensor(2), batch), batched(call.outputs[0], batch),
+                       after(call, kMatrices, epilogue));
   run_with_addend(p, call.outputs[0], call.tensor(0), batch, batched(call.tensor(1), batch), batched(call.tensor(2), batch),
-                  batched(call.outputs[0], batch));
+                  batched(call.outputs[0], batch), after(call, kMatrices, epilogue));
 }
 
 // Rows that follow each other at one distance, seen as a matrix: the leading dims of the input of a linear layer.
@@ -202,7 +250,7 @@ bool as_matrix(const TensorSpec& s, int64_t& rows, int64_t& row) {
   return true;
 }
 
-void linear_kernel(const Call& call) {
+void linear_kernel(const Call& call, const Epilogue& epilogue) {
   const TensorSpec &x = *call.tensor(0).spec, &w = *call.tensor(1).spec, &out = *call.outputs[0].spec;
   TensorSpec y = out;
   if (w.rank() == 1) {
@@ -218,12 +266,18 @@ void linear_kernel(const Call& call) {
   int64_t rows = 0, x_row = 0, y_rows = 0, y_row = 0;
   const Batched weight{static_cast<std::byte*>(call.tensor(1).data), w.strides.back(), w.rank() == 2 ? w.strides[0] : 0, Dims()};
   const TensorArg c{call.outputs[0].data, &y};
+  const Renumbered then = w.rank() == 2 ? after(call, kRows, epilogue) : Renumbered();
   const bool simple_bias = !biased || call.tensor(2).spec->rank() <= 1;
   if (as_matrix(x, rows, x_row) && as_matrix(y, y_rows, y_row) && simple_bias) {
     p.m = rows;
     const Batched a{static_cast<std::byte*>(call.tensor(0).data), x_row, x.strides.back(), Dims()},
         to{static_cast<std::byte*>(c.data), y_row, y.strides.back(), Dims()};
-    return biased ? run_with_addend(p, call.outputs[0], call.tensor(2), Dims(), a, weight, to) : run_batched(p, Dims(), a, weight, to);
+    if (biased)
+      run_with_addend(p, call.outputs[0], call.tensor(2), Dims(), a, weight, to, then);
+    else
+      run_batched(p, Dims(), a, weight, to, then);
+    if (w.rank() == 1) finish_result(call, kRows, epilogue);
+    return;
   }
   if (biased) copy(call.outputs[0], call.tensor(2));
   const Raised a(call.tensor(0), true);
@@ -235,13 +289,14 @@ void linear_kernel(const Call& call) {
   const Dims batch(IntArrayRef(y.sizes.begin(), y.sizes.size() - 2));
   Batched b = weight;
   b.strides = Dims(batch.size(), 0);
-  run_batched(p, batch, batched(a.arg, batch), b, batched(c, batch));
+  run_batched(p, batch, batched(a.arg, batch), b, batched(c, batch), then);
+  if (w.rank() == 1) finish_result(call, kRows, epilogue);
 }
 
 [[maybe_unused]] const bool registered = [] {
-  for (std::string_view name : {"mm", "bmm", "batched_mm", "matmul", "mv", "dot"}) register_kernel(name, product_kernel);
-  for (std::string_view name : {"addmm", "baddbmm"}) register_kernel(name, add_product_kernel);
-  register_kernel("linear", linear_kernel);
+  for (std::string_view name : {"mm", "bmm", "batched_mm", "matmul", "mv", "dot"}) register_contraction<product_kernel>(name, kMatrices);
+  for (std::string_view name : {"addmm", "baddbmm"}) register_contraction<add_product_kernel>(name, kMatrices);
+  register_contraction<linear_kernel>("linear", kRows);
   return true;
 }();
 
