@@ -25,7 +25,7 @@ Invocation::~Invocation() {
 void Invocation::begin(std::span<TensorImpl* const> arguments) {
   arguments_ = arguments;
   mode_ = Mode::Following;
-  recorded_ = abandoned_ = false;
+  recorded_ = false;
   all_compiled_ = true;
   hit_return_ = nullptr;
   last_variant_ = nullptr;
@@ -281,11 +281,7 @@ void Invocation::end_segment(StepKind kind, std::source_location where) {
   if (mode_ == Mode::Following) {
     if (path_.size() > segment_begin_ && !run_compiled(*end)) {
       all_compiled_ = false;
-      const std::vector<int> outputs = alive_slots();
-      {
-        std::lock_guard lock(mutex_);
-        run_op_by_op(path_.size());
-      }
+      run_what_was_followed();
       compile_variant(*end);
     }
   } else if (path_.size() > segment_begin_) {

@@ -99,6 +99,8 @@ class Invocation final : public OpInterceptor {
   bool serves(const follow::Variant& variant) const;
   bool run_compiled(follow::Step& end);
   void run_op_by_op(size_t until);
+  void run_what_was_followed();
+  void drop_unexecuted() noexcept;
   void execute(follow::Step& step);
   void give_value(TensorImpl& lazy, TensorImpl& value);
   std::unique_ptr<follow::Variant> build_variant(follow::Step& end);
@@ -118,7 +120,7 @@ class Invocation final : public OpInterceptor {
   follow::EntryHost& host_;
   std::mutex mutex_;
   Mode mode_ = Mode::Following;
-  bool recorded_ = false, abandoned_ = false;
+  bool recorded_ = false;
   follow::Step* cursor_ = nullptr;
   std::vector<follow::Step*> path_;    // every step since the root, ends included
   std::atomic<size_t> followed_{0};    // path_.size(), for other threads

@@ -45,10 +45,45 @@ void Invocation::diverge(const OpCall* call) {
   all_compiled_ = false;
   mode_ = Mode::Recording;
   recorded_ = true;
+  struct NoteLiveSlots {
+    Invocation& self;
+    ~NoteLiveSlots() {
+      self.live_slots_.clear();
+      for (int i = 0; i < self.used_slots_; ++i) self.live_slots_.push_back(i);
+    }
+  } also_when_it_throws{*this};
+  run_what_was_followed();
+}
+
+void Invocation::run_what_was_followed() {
   std::lock_guard lock(mutex_);
-  run_op_by_op(path_.size());
-  live_slots_.clear();
-  for (int i = 0; i < used_slots_; ++i) live_slots_.push_back(i);
+  try {
+    run_op_by_op(path_.size());
+  } catch (...) {
+    drop_unexecuted();
+    throw;
+  }
+}
+
+// The op that failed and those after it have not happened, as in eager, where user code would not have come to them. What it does
+// now, having caught the error, goes on from before the one that failed.
+void Invocation::drop_unexecuted() noexcept {
+  if (executed_ >= path_.size()) return;
+  const Step& failed = *path_[executed_];
+  for (size_t s = executed_; s < path_.size(); ++s) {
+    void* mine = this;
+    if (path_[s]->written_external >= 0) external(path_[s]->written_external).storage->pending.compare_exchange_strong(mine, nullptr);
+  }
+  for (int i = failed.first_slot; i < used_slots_; ++i) {
+    if (slot(i).is_lazy()) slot(i).invocation = nullptr;  // says so when it is read
+    slots_[static_cast<size_t>(i)].reset();
+  }
+  for (int i = failed.first_external; i < bound_; ++i) externals_[static_cast<size_t>(i)].reset();
+  used_slots_ = failed.first_slot;
+  bound_ = failed.first_external;
+  path_.resize(executed_);
+  followed_.store(executed_, std::memory_order_release);
+  cursor_ = path_.empty() ? tree_.root() : path_.back();
 }
 
 void Invocation::run_op_by_op(size_t until) {
@@ -305,25 +340,10 @@ void Invocation::compile_variant(Step& end) {
 }
 
 void Invocation::abandon() noexcept {
-  abandoned_ = true;
   try {
-    std::lock_guard lock(mutex_);
-    if (mode_ == Mode::Following) run_op_by_op(path_.size());
+    if (mode_ == Mode::Following) run_what_was_followed();
   } catch (...) {
     // Eager would have thrown this one earlier; the user's exception is under way already. Values not computed stay so.
-  }
-  {
-    std::lock_guard lock(mutex_);
-    // No lazy tensor outlives its call: what could not be computed says so when it is read.
-    for (int i = 0; i < used_slots_; ++i) {
-      if (slots_[static_cast<size_t>(i)] && slot(i).is_lazy()) slot(i).invocation = nullptr;
-    }
-    // Nor is a write waited for that will not happen.
-    for (size_t s = executed_; s < path_.size(); ++s) {
-      void* mine = this;
-      if (path_[s]->written_external >= 0) external(path_[s]->written_external).storage->pending.compare_exchange_strong(mine, nullptr);
-    }
-    executed_ = path_.size();
   }
   end();
 }

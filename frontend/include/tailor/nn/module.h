@@ -170,16 +170,16 @@ class ModuleHolder {
              (std::is_base_of_v<ModuleHolder, std::remove_cvref_t<Head>> || std::is_convertible_v<Head, std::shared_ptr<Contained>>)) &&
            std::is_constructible_v<Contained, Head, Tail...>) explicit ModuleHolder(Head&& head, Tail&&... tail)
       : impl_(std::make_shared<Contained>(std::forward<Head>(head), std::forward<Tail>(tail)...)) {}
-  ModuleHolder(const ModuleHolder&) = default;
-  ModuleHolder(ModuleHolder&& o) noexcept : impl_(std::move(o.impl_)) { changed(impl_.get()); }
+  ModuleHolder(const ModuleHolder& o) : impl_(o.impl_) {}
+  ModuleHolder(ModuleHolder&& o) noexcept : impl_(std::move(o.impl_)) { o.watch(impl_.get()); }
   ModuleHolder& operator=(const ModuleHolder& o) {
-    changed(impl_.get());
+    watch(impl_.get());
     impl_ = o.impl_;
     return *this;
   }
   ModuleHolder& operator=(ModuleHolder&& o) noexcept {
-    changed(impl_.get());
-    changed(o.impl_.get());
+    watch(impl_.get());
+    o.watch(o.impl_.get());
     impl_ = std::move(o.impl_);
     return *this;
   }
@@ -211,9 +211,12 @@ class ModuleHolder {
   std::shared_ptr<Contained> impl_;
 
  private:
-  static void changed(const Module* module) noexcept {
-    if (module != nullptr && module->is_registered()) detail::module_tree_changed();
+  /// Another module is about to be held. Once the holder has shown a registered one, all that it shows later matters too.
+  void watch(const Module* before) noexcept {
+    watched_ = watched_ || (before != nullptr && before->is_registered());
+    if (watched_) detail::module_tree_changed();
   }
+  bool watched_ = false;
 };
 
 template <class Contained>
