@@ -439,7 +439,7 @@ class Fuser {
     return count;
   }
 
-  bool worth_computing_again(const Cone& cone, ValueId v, const Group& user, bool only_user) const {
+  bool worth_computing_again(const Cone& cone, ValueId v, const Group& user, bool moves) const {
     if (user.library || part_of(user.nodes.front()) != part_of(cone.nodes.front()) || user.nodes.size() + cone.nodes.size() > kMostNodes ||
         buffers(user, cone.nodes) > kMostBuffers)
       return false;
@@ -447,7 +447,7 @@ class Fuser {
     if (points(user) * cone.work <= 16384) return true;
     // Across a transpose each load would be strided.
     if (times <= 1 && !reads_in_order(user, v) && cone.nodes.size() > 2) return false;
-    return (cone.work <= 2 && cone.loads.size() <= 2) || (times <= 1 && only_user);
+    return (cone.work <= 2 && cone.loads.size() <= 2) || (times <= 1 && moves);
   }
 
   void inline_cheap(std::vector<Group>& ordered) {
@@ -470,10 +470,13 @@ class Fuser {
               }
           if (uses) users.push_back(u);
         }
+        // Alone in reading it, the user takes the computation over, unless the group needs it for something else.
+        const bool moves = users.size() == 1 && work_kept(ordered[p], cone, v) <= 2;
         const bool fine = !reinterpreted && !users.empty() && std::all_of(users.begin(), users.end(), [&](size_t u) {
-          return worth_computing_again(cone, v, ordered[u], users.size() == 1);
+          return worth_computing_again(cone, v, ordered[u], moves);
         });
         if (!fine) continue;
+        std::erase(ordered[p].stored, v);
         for (size_t u : users) {
           std::vector<int>& nodes = ordered[u].nodes;
           for (int n : cone.nodes)
@@ -488,11 +491,12 @@ class Fuser {
     std::erase_if(ordered, [](const Group& g) { return g.nodes.empty(); });
   }
 
-  // Nodes that neither a stored value nor a write of the group needs.
-  void drop_unneeded(Group& g) const {
+  // The nodes that a stored value other than `without` or a write of the group needs.
+  std::set<int> needed_nodes(const Group& g, ValueId without) const {
     std::set<int> needed;
     std::vector<int> work;
-    for (ValueId v : g.stored) work.push_back(graph_.values[static_cast<size_t>(v)].node);
+    for (ValueId v : g.stored)
+      if (v != without) work.push_back(graph_.values[static_cast<size_t>(v)].node);
     for (int n : g.nodes)
       if (writes_first_operand(graph_.nodes[static_cast<size_t>(n)])) work.push_back(n);
     while (!work.empty()) {
@@ -502,6 +506,19 @@ class Fuser {
       for (const Value& o : graph_.nodes[static_cast<size_t>(n)].operands)
         if (o.is_tensor()) work.push_back(graph_.values[static_cast<size_t>(behind_views(graph_, o.tensor))].node);
     }
+    return needed;
+  }
+
+  // What of a cone the group has to compute also when it no longer stores `v`.
+  int64_t work_kept(const Group& g, const Cone& cone, ValueId v) const {
+    const std::set<int> needed = needed_nodes(g, v);
+    int64_t work = 0;
+    for (int n : cone.nodes) work += needed.contains(n) ? cost(graph_.nodes[static_cast<size_t>(n)]) : 0;
+    return work;
+  }
+
+  void drop_unneeded(Group& g) const {
+    const std::set<int> needed = needed_nodes(g, -1);
     std::erase_if(g.nodes, [&](int n) { return !needed.contains(n); });
   }
 

@@ -233,5 +233,19 @@ TEST(Fuse, DataErrorsNameTheLineAndComeAfterEarlierWrites) {
   }
 }
 
+// The new state of a recurrent cell is stored, not computed again by the next step: its own step needs it as well.
+TEST(Fuse, WhatTheGroupNeedsItselfIsNotComputedAgain) {
+  EXPECT_EQ(fused(R"(
+    %0: f32[64, 300] = placeholder "x"
+    %1: f32[300, 300] = placeholder "w"
+    %2 = sigmoid(%0)
+    %3 = tanh(%2)
+    %4 = mm(%3, %1)
+    %5 = mul(%2, %4)
+    return %5)")
+                .names(),
+            (Names{"sigmoid tanh", "mm", "mul"}));
+}
+
 }  // namespace
 }  // namespace tailor::jit
