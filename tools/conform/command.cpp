@@ -18,7 +18,7 @@ using namespace conform;
 struct Options {
   std::string directory, backend = "eager", json;
   std::vector<std::string> only, families;
-  bool verbose = false;
+  bool verbose = false, strict = false;
   int show = 3;
 };
 
@@ -93,7 +93,7 @@ int conform_all(const Options& options) {
   }
   std::printf("%s: %d passed, %d failed, %d unsupported\n", options.backend.c_str(), total.passed, total.failed, total.unsupported);
   if (!options.json.empty()) write_json(options.json, options.backend, counts);
-  return total.failed == 0 ? 0 : 1;
+  return total.failed == 0 && (!options.strict || total.unsupported == 0) && total.passed > 0 ? 0 : 1;
 }
 
 }  // namespace
@@ -108,6 +108,7 @@ void add_conform(CLI::App& app, int& exit_code) {
   command->add_option("--family", options->families, "Files to run, separated by commas")->delimiter(',');
   command->add_option("--json", options->json, "Write the counts and every failure to this file");
   command->add_option("--show", options->show, "How many failures of an op to print");
+  command->add_flag("--strict", options->strict, "Cases that cannot be replayed are failures, too");
   command->add_flag("--verbose", options->verbose, "Print every op and every failure");
   command->callback([options, &exit_code] { exit_code = conform_all(*options); });
 }
