@@ -127,6 +127,7 @@ Tensor run_view(const OpCall& call) {
   await_pending(input, false, call.where);
   const ir::ViewResult view = call.op.view(input.spec, call.attrs);
   ir::TensorSpec spec(input.spec.dtype, view.sizes, view.strides, input.spec.device);
+  check_countable(spec);
   const bool grad = input.spec.requires_grad && GradMode::is_enabled();
   spec.requires_grad = grad;
   auto head = make_tensor(spec, input.storage, input.offset + view.offset);

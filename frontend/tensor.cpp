@@ -3,6 +3,7 @@
 #include "tailor/tensor.h"
 
 #include "frontend/call.h"
+#include "ir/graph.h"
 
 namespace tailor {
 namespace {
@@ -11,6 +12,8 @@ namespace {
 struct GradientSlot final : AutogradMeta {
   Tensor grad;
 };
+
+std::string at(const Where& where) { return ", at " + ir::SourceLocation{where.file_name(), static_cast<int>(where.line())}.str(); }
 
 /// What is known only of a tensor that has been computed: a compiled call under way is asked for it.
 TensorImpl& computed(const Tensor& t) {
@@ -71,7 +74,7 @@ std::string Tensor::toString() const {
 
 Scalar Tensor::item(Where where) const {
   TensorImpl& impl = impl_of(*this);
-  check(impl.spec.numel() == 1, "a Tensor with ", impl.spec.numel(), " elements cannot be converted to Scalar");
+  check(impl.spec.numel() == 1, "a Tensor with ", impl.spec.numel(), " elements cannot be converted to Scalar", at(where));
   prepare_host_access(impl, false, where);
   return visit_dtype(impl.spec.dtype, [&]<class T>() { return Scalar(*reinterpret_cast<const T*>(impl.data())); });
 }
@@ -79,7 +82,7 @@ Scalar Tensor::item(Where where) const {
 void* Tensor::typed_data(ScalarType expected, bool write, Where where) const {
   TensorImpl& impl = impl_of(*this);
   check(expected == ScalarType::Undefined || expected == impl.spec.dtype, "expected scalar type ", expected, " but found ",
-        impl.spec.dtype);
+        impl.spec.dtype, at(where));
   prepare_host_access(impl, write, where);
   if (write) {
     impl.storage->set_exposed();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <new>
 
+#include "tailor/array_ref.h"
+
 namespace tailor {
 namespace {
 
@@ -59,16 +61,31 @@ void delete_impl(TensorImpl* impl) noexcept {
   ++free_list.count;
 }
 
-size_t storage_elements(const ir::TensorSpec& spec) {
-  int64_t last = 0;
+size_t storage_bytes(const ir::TensorSpec& spec) {
+  check_countable(spec);
+  int64_t bytes = element_size(spec.dtype), reach;
+  bool overflow = false;
   for (size_t i = 0; i < spec.sizes.size(); ++i) {
     if (spec.sizes[i] == 0) return 0;
-    last += (spec.sizes[i] - 1) * spec.strides[i];
+    overflow |= __builtin_mul_overflow(spec.sizes[i] - 1, spec.strides[i], &reach);
+    overflow |= __builtin_mul_overflow(reach, element_size(spec.dtype), &reach);
+    overflow |= __builtin_add_overflow(bytes, reach, &bytes);
   }
-  return static_cast<size_t>(last + 1);
+  check<OutOfMemoryError>(!overflow, "Storage size calculation overflowed with sizes=", IntArrayRef(spec.sizes), " and strides=", IntArrayRef(spec.strides));
+  return static_cast<size_t>(bytes);
 }
 
 }  // namespace
+
+void check_countable(const ir::TensorSpec& spec) {
+  int64_t count = 1;
+  bool overflow = false, none = false;
+  for (const int64_t size : spec.sizes) {
+    none |= size == 0;
+    overflow |= __builtin_mul_overflow(count, size, &count);
+  }
+  check(none || !overflow, "numel: integer multiplication overflow with sizes=", IntArrayRef(spec.sizes));
+}
 
 TensorImpl::TensorImpl() : id(next_id()) {}
 
@@ -89,7 +106,7 @@ uint64_t TensorImpl::next_id() {
 void destroy(TensorHead* head) noexcept { delete_impl(&impl_of(*head)); }
 
 IntrusivePtr<TensorHead> make_tensor(const ir::TensorSpec& spec) {
-  auto storage = Storage::allocate(storage_elements(spec) * static_cast<size_t>(element_size(spec.dtype)), spec.device);
+  auto storage = Storage::allocate(storage_bytes(spec), spec.device);
   return make_tensor(spec, std::move(storage), 0);
 }
 

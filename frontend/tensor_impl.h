@@ -35,6 +35,9 @@ struct TensorImpl final : TensorHead {
 
 inline TensorImpl& impl_of(const TensorHead& head) { return const_cast<TensorImpl&>(static_cast<const TensorImpl&>(head)); }
 
+/// Throws Error when the number of elements does not fit 64 bits.
+void check_countable(const ir::TensorSpec& spec);
+
 /// A new tensor with memory of its own for `spec` (dense; strides as in `spec`), not initialised.
 IntrusivePtr<TensorHead> make_tensor(const ir::TensorSpec& spec);
 /// A tensor over existing memory.

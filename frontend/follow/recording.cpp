@@ -215,12 +215,6 @@ std::vector<Tensor> Invocation::record(const OpCall& call) {
     }
     step->operands.push_back(recorded);
   }
-  if (call.op.kind == ir::OpKind::View && !call.inplace) {
-    const TensorImpl& base = *call.operands[0].tensor;
-    step->view = call.op.view(base.spec, call.attrs);
-    values.push_back(step->view->offset);
-  }
-
   const uint64_t id_before = call.inplace ? call.operands[0].tensor->id : 0;
   std::vector<Tensor> results;
   try {
@@ -229,6 +223,10 @@ std::vector<Tensor> Invocation::record(const OpCall& call) {
     for (int i = bound_before; i < bound_; ++i) externals_[static_cast<size_t>(i)].reset();
     bound_ = bound_before;
     throw;
+  }
+  if (call.op.kind == ir::OpKind::View && !call.inplace) {
+    step->view = call.op.view(call.operands[0].tensor->spec, call.attrs);
+    values.push_back(step->view->offset);
   }
   if (call.inplace) {
     step->written_external = root_external(step->operands[0]);
