@@ -8,8 +8,22 @@ Affine linear_index(const Coordinates& coordinates, IntArrayRef strides, int64_t
   return index;
 }
 
-Coordinates delinearize(const Affine& index, IntArrayRef sizes, const std::vector<int64_t>& extents) {
+namespace {
+
+// Loops that go backwards are run forwards.
+Affine reflected(Affine a, const std::vector<char>& backward, const std::vector<int64_t>& extents) {
+  for (size_t d = 0; d < extents.size(); ++d)
+    if (backward[d]) a.offset += a.coefficients[d] * (extents[d] - 1), a.coefficients[d] *= -1;
+  return a;
+}
+
+}  // namespace
+
+Coordinates delinearize(const Affine& from, IntArrayRef sizes, const std::vector<int64_t>& extents) {
   const size_t rank = sizes.size(), loops = extents.size();
+  std::vector<char> backward(loops, 0);
+  for (size_t d = 0; d < loops; ++d) backward[d] = from.coefficients[d] < 0 && extents[d] > 1;
+  const Affine index = reflected(from, backward, extents);
   Coordinates result(rank, Affine::constant(0, loops));
   const Dims strides = contiguous_strides(sizes);
   int64_t rest = index.offset;
@@ -25,7 +39,6 @@ Coordinates delinearize(const Affine& index, IntArrayRef sizes, const std::vecto
   for (size_t d = 0; d < loops; ++d) {
     const int64_t step = index.coefficients[d];
     if (step == 0 || extents[d] <= 1) continue;
-    if (step < 0) throw LoweringError("negative stride");
     size_t j = 0;
     while (j < rank && (sizes[j] == 1 || strides[j] > step)) ++j;
     if (j == rank || step % strides[j] != 0) throw LoweringError("stride is no multiple of a dimension's");
@@ -40,6 +53,7 @@ Coordinates delinearize(const Affine& index, IntArrayRef sizes, const std::vecto
   }
   for (size_t j = 0; j < rank; ++j)
     if (sizes[j] != 1 && last[j] >= sizes[j]) throw LoweringError("an index runs across dimensions");
+  for (Affine& a : result) a = reflected(std::move(a), backward, extents);
   return result;
 }
 

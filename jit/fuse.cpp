@@ -37,6 +37,7 @@ std::vector<std::vector<Edge>> dependencies(const Graph& graph, const MemoryMap&
   struct Access {
     int node;
     ValueId value;  // through which view
+    bool moves;     // to other coordinates
   };
   std::vector<std::vector<Edge>> edges(graph.nodes.size());
   std::vector<std::vector<Access>> reads(memory.count()), writes(memory.count());
@@ -49,24 +50,24 @@ std::vector<std::vector<Edge>> dependencies(const Graph& graph, const MemoryMap&
     const auto add = [&](int to, bool apart) {
       if (to >= 0 && to != number) edges[i].push_back({to, apart});
     };
-    const bool writes_memory = writes_first_operand(node);
+    const bool writes_memory = writes_first_operand(node), moves = role_of(graph, node) == Role::Moved;
     for (size_t o = 0; o < node.operands.size(); ++o) {
       if (!node.operands[o].is_tensor()) continue;
       const ValueId v = node.operands[o].tensor, source = behind_views(graph, v);
       const auto m = static_cast<size_t>(memory.of(v));
       const int definer = graph.values[static_cast<size_t>(source)].node;
-      add(definer, false);
+      add(definer, moves);
       // Memory written since the value was named must be read from memory.
       const bool current = writes[m].empty() || writes[m].back().node == definer;
-      for (const Access& w : writes[m]) add(w.node, !current);
-      reads[m].push_back({number, v});
+      for (const Access& w : writes[m]) add(w.node, !current || moves);
+      reads[m].push_back({number, v, moves});
     }
     if (writes_memory) {
       const ValueId target = node.operands[0].tensor;
       const auto m = static_cast<size_t>(memory.of(target));
-      for (const Access& r : reads[m]) add(r.node, !memory.same_place(graph, r.value, target));
+      for (const Access& r : reads[m]) add(r.node, r.moves || !memory.same_place(graph, r.value, target));
       for (const Access& w : writes[m]) add(w.node, !memory.same_place(graph, w.value, target));
-      writes[m].push_back({number, target});
+      writes[m].push_back({number, target, false});
       if (memory.is_external(memory.of(target))) {
         add(last_failing, true);
         visible_writes.push_back(number);
@@ -103,7 +104,10 @@ class Fuser {
     }
     std::vector<Group> ordered = in_order();
     if (!options_.alone) inline_cheap(ordered);
-    for (Group& g : ordered) g.stored.clear();
+    for (Group& g : ordered) {
+      g.library |= g.nodes.size() == 1 && is_kernel_alone(graph_, graph_.nodes[static_cast<size_t>(g.nodes[0])]);
+      g.stored.clear();
+    }
     find_stored(ordered);
     return ordered;
   }
@@ -163,7 +167,7 @@ class Fuser {
           chosen = g;
           break;
         }
-      if (chosen < 0) chosen = sibling(n, shape);
+      if (chosen < 0 && role != Role::Moved) chosen = sibling(n, shape);
       if (chosen >= 0) {
         join(n, shape, chosen);
         note_newest(chosen);
@@ -380,6 +384,7 @@ class Fuser {
   // ---- producers that are cheaper to compute again than to keep ----
 
   int64_t cost(const Node& node) const {
+    if (node.op->name == "cat") return static_cast<int64_t>(node.operands.size());
     if (node.op->kind != ir::OpKind::Pointwise) return 1;
     static constexpr std::string_view cheap[] = {"add",     "sub",     "rsub", "mul",         "neg",         "abs",        "to",
                                                  "eq",      "ne",      "lt",   "le",          "gt",          "ge",         "where",
@@ -405,7 +410,8 @@ class Fuser {
       if (std::find(cone.nodes.begin(), cone.nodes.end(), n) != cone.nodes.end()) continue;
       cone.nodes.push_back(n);
       const Node& node = graph_.nodes[static_cast<size_t>(n)];
-      cone.plain &= role_of(graph_, node) == Role::Elementwise;
+      const Role role = role_of(graph_, node);
+      cone.plain &= role == Role::Elementwise || role == Role::Moved;
       cone.work += cost(node);
       for (const Value& o : node.operands) {
         if (!o.is_tensor()) continue;
@@ -433,6 +439,17 @@ class Fuser {
     return true;
   }
 
+  // At how many places of `v` each point of `user` looks.
+  int64_t places(const Group& user, ValueId v) const {
+    std::set<std::pair<ValueId, int>> seen;
+    for (int n : user.nodes) {
+      const Node& node = graph_.nodes[static_cast<size_t>(n)];
+      for (const Value& o : node.operands)
+        if (o.is_tensor() && memory_.root(o.tensor) == v) seen.emplace(o.tensor, role_of(graph_, node) == Role::Moved ? n : -1);
+    }
+    return static_cast<int64_t>(seen.size());
+  }
+
   static int64_t points(const Group& g) {
     int64_t count = 1;
     for (int64_t s : g.domain) count *= s;
@@ -443,7 +460,7 @@ class Fuser {
     if (user.library || part_of(user.nodes.front()) != part_of(cone.nodes.front()) || user.nodes.size() + cone.nodes.size() > kMostNodes ||
         buffers(user, cone.nodes) > kMostBuffers)
       return false;
-    const int64_t size = graph_.spec(v).numel(), times = points(user) / std::max<int64_t>(size, 1);
+    const int64_t size = graph_.spec(v).numel(), times = points(user) * places(user, v) / std::max<int64_t>(size, 1);
     if (points(user) * cone.work <= 16384) return true;
     // Across a transpose each load would be strided.
     if (times <= 1 && !reads_in_order(user, v) && cone.nodes.size() > 2) return false;

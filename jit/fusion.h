@@ -19,11 +19,15 @@ namespace tailor::jit {
 enum class Role : uint8_t {
   None,         // placeholder, scalar, constant; views, which are only index maps; empty
   Elementwise,  // one result element from the same element of the operands
+  Moved,        // elements of the operands, or a constant, from other coordinates: pad, flip, roll, cat
   Reduction,    // folds dims
   Effect,       // an elementwise write to the memory of operand 0
   Library,      // a call of a kernel
 };
 Role role_of(const ir::Graph& graph, const ir::Node& node);
+
+/// A movement or creation for whose sake alone no nest is written: a kernel does it as well.
+bool is_kernel_alone(const ir::Graph& graph, const ir::Node& node);
 
 /// Sizes without ones.
 std::vector<int64_t> squeezed(IntArrayRef sizes);

@@ -184,7 +184,10 @@ void Lowering::finish() {
   LoopNest& n = nest();
   for (size_t d = 0; d < extents_.size(); ++d) n.dims.push_back({Size(extents_[d]), inner_[d] != 0, false});
   for (size_t e = 0; e < n.exprs.size(); ++e) {
-    if (n.exprs[e].kind == ExprKind::Load) n.exprs[e].access.index = map_of(indices_[e].index);
+    if (n.exprs[e].kind == ExprKind::Load) {
+      n.exprs[e].access.index = map_of(indices_[e].index);
+      for (const Guard& g : indices_[e].bounds) n.exprs[e].access.bounds.push_back({map_of(g.coordinate), g.low, g.high});
+    }
     if (n.exprs[e].kind == ExprKind::Index) n.exprs[e].index = map_of(indices_[e].index);
   }
   for (const auto& s : store_indices_) stages_.at(s.order).stores[s.store].access.index = map_of(s.index);

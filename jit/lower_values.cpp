@@ -61,12 +61,23 @@ int Lowering::add(Expr e, Place place, AccessIndex index) {
   key.insert(key.end(), index.index.coefficients.begin(), index.index.coefficients.end());
   key.push_back(-1);
   key.insert(key.end(), e.args.begin(), e.args.end());
+  if (!index.bounds.empty()) {
+    key.insert(key.end(), {-1, e.otherwise.bits(), static_cast<int64_t>(e.otherwise.kind())});
+    for (const Guard& g : index.bounds) {
+      key.insert(key.end(), {g.low, g.high, g.coordinate.offset});
+      key.insert(key.end(), g.coordinate.coefficients.begin(), g.coordinate.coefficients.end());
+    }
+  }
   const auto [it, fresh] = known_.try_emplace(std::move(key), static_cast<int>(nest().exprs.size()));
   if (!fresh) return it->second;
   if (!place.wide)
-    for (size_t d = 0; d < extents_.size(); ++d)
-      if (inner_[d] && !index.index.coefficients.empty() && index.index.coefficients[d] != 0 && extents_[d] > 1)
+    for (size_t d = 0; d < extents_.size(); ++d) {
+      const auto moves = [&](const Affine& a) { return !a.coefficients.empty() && a.coefficients[d] != 0; };
+      if (inner_[d] && extents_[d] > 1 && (moves(index.index) || std::any_of(index.bounds.begin(), index.bounds.end(), [&](const Guard& g) {
+                                             return moves(g.coordinate);
+                                           })))
         throw LoweringError("a narrow value reads along a folded dimension");
+    }
   nest().exprs.push_back(std::move(e));
   indices_.push_back(std::move(index));
   stage(place).exprs.push_back(it->second);
@@ -90,12 +101,13 @@ int Lowering::cast(int value, ScalarType type, Place place) {
   return add(std::move(e), place);
 }
 
-int Lowering::load(ValueId v, const Coordinates& at, Place place) {
+int Lowering::load(ValueId v, const Coordinates& at, Place place, tailor::Scalar otherwise) {
   Expr e;
   e.kind = ExprKind::Load;
   e.type = graph_.spec(v).dtype;
   e.access.buffer = buffer_of(v, false);
-  return add(std::move(e), place, {element_index(v, at), {}});
+  e.otherwise = otherwise;
+  return add(std::move(e), place, {element_index(v, at), live_guards()});
 }
 
 int Lowering::emit(ValueId v, const Coordinates& at, Place place) {
@@ -105,11 +117,7 @@ int Lowering::emit(ValueId v, const Coordinates& at, Place place) {
   if (n.kind == ir::NodeKind::Constant && graph_.spec(v).numel() == 1) return constant(n, graph_.spec(v).dtype, place);
   if (call && n.op->kind == ir::OpKind::View && computes(v)) return emit(n.operands[0].tensor, through_view(n, at), place);
   if (!is_member(v)) return load(v, at, place);
-  std::vector<int64_t> key{v, place.order()};
-  for (const Affine& a : at) {
-    key.push_back(a.offset);
-    key.insert(key.end(), a.coefficients.begin(), a.coefficients.end());
-  }
+  std::vector<int64_t> key = key_of(v, at, place.order());
   if (const auto it = emitted_.find(key); it != emitted_.end()) return it->second;
   int result = -1;
   if (const std::optional<int> kept = again(v, at, place))
@@ -118,6 +126,20 @@ int Lowering::emit(ValueId v, const Coordinates& at, Place place) {
     result = compute(v, n, at, place);
   emitted_.emplace(std::move(key), result);
   return result;
+}
+
+std::vector<int64_t> Lowering::key_of(ValueId v, const Coordinates& at, int order) const {
+  std::vector<int64_t> key{v, order};
+  const auto append = [&](const Affine& a) {
+    key.push_back(a.offset);
+    key.insert(key.end(), a.coefficients.begin(), a.coefficients.end());
+  };
+  for (const Affine& a : at) append(a);
+  for (const Guard& g : live_guards()) {
+    append(g.coordinate);
+    key.insert(key.end(), {g.low, g.high});
+  }
+  return key;
 }
 
 bool Lowering::computes(ValueId v) const {
@@ -142,6 +164,17 @@ Coordinates Lowering::through_view(const Node& n, const Coordinates& at) {
   } catch (const Error& e) { throw LoweringError(e.what()); }
   if (n.operands.size() > 1) view.offset += n.operands[1].scalar.to_int();
   if (spec.numel() == 0) return Coordinates(spec.sizes.size(), zero());
+  // Dim by dim where the view permits: that holds for coordinates that lie outside too.
+  try {
+    const Coordinates of_view = delinearize({view.offset, IntArrayRef(view.strides).vec()}, spec.sizes, IntArrayRef(view.sizes).vec());
+    Coordinates result;
+    for (const Affine& a : of_view) {
+      result.push_back(Affine::constant(a.offset, extents_.size()));
+      for (size_t d = 0; d < at.size(); ++d) result.back().add(at[d], a.coefficients[d]);
+    }
+    return result;
+  } catch (const LoweringError&) {
+  } catch (const SplitRequest&) {}
   return delinearize(linear_index(at, view.strides, view.offset, extents_.size()), spec.sizes, extents_);
 }
 
@@ -164,16 +197,11 @@ int Lowering::constant(const Node& n, ScalarType type, Place place) {
 }
 
 std::optional<int> Lowering::again(ValueId v, const Coordinates& at, Place place) {
-  if (!place.wide || group_.mask == 0) return std::nullopt;
+  if (!place.wide || group_.mask == 0 || !live_guards().empty()) return std::nullopt;
   const TensorSpec& spec = graph_.spec(v);
   if (!is_wide(spec.sizes) || at != here(spec.sizes, true) || cost(v) < kCostlyToRepeat) return std::nullopt;
   for (int l = 0; l < place.level; ++l) {
-    std::vector<int64_t> key{v, Place{l, true}.order()};
-    for (const Affine& a : at) {
-      key.push_back(a.offset);
-      key.insert(key.end(), a.coefficients.begin(), a.coefficients.end());
-    }
-    const auto it = emitted_.find(key);
+    const auto it = emitted_.find(key_of(v, at, Place{l, true}.order()));
     if (it == emitted_.end()) continue;
     const int earlier = it->second;
     if (nest().exprs[static_cast<size_t>(earlier)].kind == ExprKind::Load) return std::nullopt;
@@ -221,8 +249,9 @@ int64_t Lowering::cost(ValueId v) {
   if (n.kind == ir::NodeKind::CallOp && n.op->kind == ir::OpKind::View) {
     total = cost(n.operands[0].tensor);
   } else if (is_member(v) && !(role_of(graph_, n) == Role::Reduction)) {
-    static constexpr std::string_view cheap[] = {"add", "sub", "rsub", "mul",   "neg",     "abs",     "to",   "eq",    "ne",   "lt",
-                                                 "le",  "gt",  "ge",   "where", "maximum", "minimum", "relu", "clone", "full", "square"};
+    static constexpr std::string_view cheap[] = {"add",  "sub",    "rsub", "mul",  "neg",   "abs",     "to",      "eq",   "ne",
+                                                 "lt",   "le",     "gt",   "ge",   "where", "maximum", "minimum", "relu", "clone",
+                                                 "full", "square", "pad",  "flip", "roll",  "cat",     "tril",    "triu", "arange"};
     total = std::find(std::begin(cheap), std::end(cheap), n.op->name) != std::end(cheap) ? 1
             : n.op->name == "div" || n.op->name == "sqrt"                                ? 4
                                                                                          : 12;
@@ -238,6 +267,9 @@ int Lowering::compute(ValueId v, const Node& n, const Coordinates& at, Place pla
   const std::string_view op = n.op->name;
   if (n.op->kind == ir::OpKind::Reduction) return role_of(graph_, n) == Role::Reduction ? reduced(v, n, at, place) : expanded(n, at, place);
   if (op == "clone") return emit(n.operands[0].tensor, at, place);
+  if (role_of(graph_, n) == Role::Moved) return moved(v, n, at, place);
+  if (op == "tril" || op == "triu") return triangle(v, n, at, place);
+  if (op == "arange") return counted(v, n, at, place);
   if (op == "full") return operand(n.operands[0], {}, at, spec.dtype, place);
   if (op == "zero_") return literal(tailor::Scalar(0), spec.dtype, place);
   if (op == "fill_" || op == "copy_") return operand(n.operands[1], spec.sizes, at, spec.dtype, place);

@@ -36,9 +36,18 @@ class Lowering {
     int level;
     bool wide, effect;
   };
+  /// What is loaded must lie where low <= coordinate < high: elsewhere nobody looks at the value.
+  struct Guard {
+    Affine coordinate;
+    int64_t low, high;
+    friend bool operator==(const Guard&, const Guard&) = default;
+  };
   struct AccessIndex {
     Affine index;
-    std::vector<std::pair<Affine, std::pair<int64_t, int64_t>>> bounds;
+    std::vector<Guard> bounds;
+  };
+  struct Range {
+    int64_t least, most;
   };
 
   LoopNest& nest() { return out_.nest; }
@@ -65,11 +74,11 @@ class Lowering {
 
   // ---- expressions ----
 
-  using Bounds = std::vector<std::pair<Affine, std::pair<int64_t, int64_t>>>;
   int add(Expr e, Place place, AccessIndex index = {});
   int literal(const tailor::Scalar& s, ScalarType type, Place place);
   int cast(int value, ScalarType type, Place place);
-  int load(ir::ValueId v, const Coordinates& at, Place place);
+  // Where the guards do not hold: `otherwise`.
+  int load(ir::ValueId v, const Coordinates& at, Place place, tailor::Scalar otherwise = tailor::Scalar(0));
   /// The value `v` at coordinates `at`.
   int emit(ir::ValueId v, const Coordinates& at, Place place);
   // Whether a view leads to something that this group computes.
@@ -85,6 +94,23 @@ class Lowering {
   int compute(ir::ValueId v, const ir::Node& n, const Coordinates& at, Place place);
   /// An operand of a call whose result has `sizes`, at the result's coordinates, in `type` (Undefined: its own).
   int operand(const ir::Value& o, IntArrayRef sizes, const Coordinates& at, ScalarType type, Place place);
+
+  // ---- movement ----
+
+  // Over all points of the loops.
+  Range range_of(const Affine& a) const;
+  // The guards that do not hold everywhere.
+  std::vector<Guard> live_guards() const;
+  int guarded(const Guard& guard, ir::ValueId v, const Coordinates& at, Place place);
+  // `yes` where coordinate < bound, else `no`.
+  int below(Affine coordinate, int64_t bound, int yes, int no, Place place);
+  int moved(ir::ValueId v, const ir::Node& n, const Coordinates& at, Place place);
+  int padded(ir::ValueId v, const ir::Node& n, const Coordinates& at, Place place);
+  int concatenated(ir::ValueId v, const ir::Node& n, const Coordinates& at, Place place);
+  int triangle(ir::ValueId v, const ir::Node& n, const Coordinates& at, Place place);
+  int counted(ir::ValueId v, const ir::Node& n, const Coordinates& at, Place place);
+  // Tells values apart that are the same but for where they are wanted.
+  std::vector<int64_t> key_of(ir::ValueId v, const Coordinates& at, int order) const;
 
   // ---- reductions ----
 
@@ -139,6 +165,7 @@ class Lowering {
   std::map<ir::ValueId, int> scratch_;
   std::map<std::vector<int64_t>, int> known_, emitted_;
   std::vector<AccessIndex> indices_;
+  std::vector<Guard> guards_;  // of the values being written
   std::vector<StoreIndex> store_indices_;
   std::vector<EffectStore> effects_;
   LoweredNest out_;

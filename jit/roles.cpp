@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "ir/infer.h"
+#include "ir/ops/movement.h"
 #include "ir/ops/reduction.h"
 #include "jit/fusion.h"
 
@@ -20,7 +22,46 @@ bool is_primitive_reduction(std::string_view op) {
   static constexpr std::array names = {"sum", "prod", "amax", "amin", "any", "all", "argmax", "argmin", "max_dim", "min_dim"};
   return std::find(names.begin(), names.end(), op) != names.end();
 }
+
+// Bounded loads of elements narrower than this are slow where vectors have no masks of their own.
+constexpr int64_t kNarrowestMoved = 4;
+constexpr size_t kMostParts = 4;
+constexpr int64_t kMostExact = int64_t{1} << 24;
+
+bool is_index_map(const Graph& graph, const Node& node) {
+  const std::string_view op = node.op->name;
+  if (node.inplace || node.outputs.size() != 1) return false;
+  const ir::TensorSpec& out = graph.spec(node.outputs[0]);
+  if (element_size(out.dtype) < kNarrowestMoved && op != "flip") return false;
+  if (op == "flip") return true;
+  if (op == "pad") return static_cast<ir::PadMode>(node.attrs[1].ref().as_int()) == ir::PadMode::Constant;
+  if (op == "roll")
+    return out.rank() > 0 && (out.rank() == 1 || !node.attrs[1].ref().as_ints().empty()) && node.attrs[0].ref().as_ints().size() == 1;
+  return op == "cat" && node.operands.size() <= kMostParts &&
+         std::all_of(node.operands.begin(), node.operands.end(),
+                     [&](const ir::Value& o) { return element_size(graph.spec(o.tensor).dtype) >= kNarrowestMoved; });
+}
+
+// Whole numbers that every type in between holds exactly.
+bool is_counted(const Graph& graph, const Node& node) {
+  const ir::TensorSpec& out = graph.spec(node.outputs[0]);
+  if (!is_floating_point(out.dtype) && out.dtype != kInt32 && out.dtype != kInt64) return false;
+  if (!node.operands[0].is_scalar() || !node.operands[1].is_scalar()) return false;
+  for (const ir::Value& v : node.operands) {
+    const double x = v.scalar.to_double();
+    if (!(std::abs(x) <= kMostExact) || x != std::floor(x) || std::signbit(x) != (x < 0)) return false;
+  }
+  const double last = node.operands[0].scalar.to_double() + node.operands[1].scalar.to_double() * static_cast<double>(out.numel());
+  return std::abs(last) <= kMostExact;
+}
+
+bool is_triangle(const Node& node) { return !node.inplace && (node.op->name == "tril" || node.op->name == "triu"); }
+
 }  // namespace
+
+bool is_kernel_alone(const Graph& graph, const Node& node) {
+  return node.kind == NodeKind::CallOp && (role_of(graph, node) == Role::Moved || node.op->name == "arange" || is_triangle(node));
+}
 
 Role role_of(const Graph& graph, const Node& node) {
   if (node.kind != NodeKind::CallOp) return Role::None;
@@ -34,10 +75,12 @@ Role role_of(const Graph& graph, const Node& node) {
       if (node.inplace || !is_primitive_reduction(op)) return Role::Library;
       return is_expanded(graph, node) ? Role::Elementwise : Role::Reduction;
     case OpKind::Effect: return op == "copy_" || op == "fill_" || op == "zero_" ? Role::Effect : Role::Library;
-    case OpKind::Movement: return op == "clone" && !node.inplace ? Role::Elementwise : Role::Library;
+    case OpKind::Movement:
+      if (is_triangle(node) || (op == "clone" && !node.inplace)) return Role::Elementwise;
+      return is_index_map(graph, node) ? Role::Moved : Role::Library;
     case OpKind::Creation:
       if (op == "empty") return Role::None;
-      return op == "full" ? Role::Elementwise : Role::Library;
+      return op == "full" || (op == "arange" && is_counted(graph, node)) ? Role::Elementwise : Role::Library;
     case OpKind::Random:
     case OpKind::Contraction:
     case OpKind::Scan:

@@ -179,6 +179,97 @@ TEST(Fuse, SmallLayersAreOneGroupEach) {
             2u);
 }
 
+TEST(Fuse, MovementsAreIndicesOfWhatReadsThem) {
+  EXPECT_EQ(fused(R"(
+    %0: f32[6, 40] = placeholder "x"
+    %1: f32[6, 44] = placeholder "y"
+    %2 = add(%0, 1.0)
+    %3 = pad(%2, 0.5, pad=[1, 3], mode=0)
+    %4 = mul(%3, %1)
+    %5 = flip(%4, dims=[1])
+    %6 = relu(%5)
+    return %6)")
+                .names(),
+            (Names{"add pad mul flip relu"}));
+}
+
+TEST(Fuse, RotaryEmbeddingIsOneGroup) {
+  EXPECT_EQ(fused(R"(
+    %0: f32[4, 200, 64] = placeholder "x"
+    %1: f32[200, 64] = placeholder "cos"
+    %2: f32[200, 64] = placeholder "sin"
+    %3 = slice(%0, dim=2, start=0, end=32, step=1)
+    %4 = slice(%0, dim=2, start=32, end=64, step=1)
+    %5 = neg(%4)
+    %6 = cat(%5, %3, dim=2)
+    %7 = mul(%6, %2)
+    %8 = mul(%0, %1)
+    %9 = add(%8, %7)
+    return %9)")
+                .groups.size(),
+            1u);
+}
+
+TEST(Fuse, MovementsAloneStayKernels) {
+  const Fused f = fused(R"(
+    %0: f32[6, 40] = placeholder "x"
+    %1 = flip(%0, dims=[1])
+    %2 = cat(%0, %0, dim=0)
+    %3 = arange(0, 1, size=40, dtype=i64)
+    return %1, %2, %3)");
+  ASSERT_EQ(f.groups.size(), 3u);
+  for (const Group& g : f.groups) EXPECT_TRUE(g.library);
+}
+
+TEST(Fuse, DearProducersAreKeptForMovements) {
+  EXPECT_EQ(fused(R"(
+    %0: f32[300, 40] = placeholder "x"
+    %1 = exp(%0)
+    %2 = flip(%1, dims=[0])
+    %3 = add(%1, %2)
+    return %3)")
+                .names(),
+            (Names{"exp", "flip add"}));
+}
+
+TEST(Fuse, CoordinatesAreComputedWhereTheyAreCompared) {
+  EXPECT_EQ(fused(R"(
+    %0: f32[20, 300] = placeholder "x"
+    %1 = arange(0, 1, size=300, dtype=i64)
+    %2 = arange(0, 1, size=20, dtype=i64)
+    %3 = unsqueeze(%2, dim=1)
+    %4 = le(%1, %3)
+    %5 = where(%4, %0, -1.0)
+    %6 = triu(%5, diagonal=1)
+    return %6)")
+                .groups.size(),
+            1u);
+}
+
+TEST(Fuse, MovementsDoNotCrossWrites) {
+  const Fused f = fused(R"(
+    %0: f32[64] = placeholder "x"
+    %1 = flip(%0, dims=[0])
+    %2 = neg(%1)
+    %3: f32[64] = inplace mul(%0, 2.0)
+    %4 = flip(%0, dims=[0])
+    %5 = neg(%4)
+    return %2, %5)");
+  EXPECT_EQ(f.names(), (Names{"flip neg", "mul", "flip neg"}));
+}
+
+TEST(Fuse, DivisionByALiteralIsFused) {
+  EXPECT_EQ(fused(R"(
+    %0: i64[64] = placeholder "x"
+    %1 = add(%0, 1)
+    %2 = div_floor(%1, -3)
+    %3 = remainder(%2, 5)
+    %4 = neg(%3)
+    return %4)")
+                .groups.size(),
+            1u);
+}
+
 TEST(Fuse, NoCycles) {
   // add needs neg and, through the matmul, exp: exp and add must not be one group.
   EXPECT_EQ(fused(R"(

@@ -231,6 +231,107 @@ TEST(Lower, LibraryCallsBetweenNests) {
                  kReduced);
 }
 
+TEST(Lower, PaddedValuesAndMemory) {
+  check_backends(R"(graph "pad" {
+    %0: f32[5, 37] = placeholder "x"
+    %1: i64[9] = placeholder "y"
+    %2 = scalar "border" 1.5
+    %3 = pad(%0, -2.0, pad=[3, 2, 1, -1], mode=0)
+    %4 = exp(%3)
+    %5 = t(%0)
+    %6 = abs(%5)
+    %7 = pad(%6, %2, pad=[0, 4, 2, 0], mode=0)
+    %8 = neg(%7)
+    %9 = pad(%1, 7, pad=[-2, 5], mode=0)
+    %10 = mul(%9, 3)
+    %11 = pad(%10, none, pad=[2, -3], mode=0)
+    %12 = add(%11, 1)
+    return %4, %8, %12
+  })");
+}
+
+TEST(Lower, AStencilOverPaddedValues) {
+  check_backends(R"(graph "stencil" {
+    %0: f32[8, 21] = placeholder "x"
+    %1 = mul(%0, 2.0)
+    %2 = pad(%1, none, pad=[1, 1, 1, 1], mode=0)
+    %3 = slice(%2, dim=0, start=0, end=8, step=1)
+    %4 = slice(%3, dim=1, start=1, end=22, step=1)
+    %5 = slice(%2, dim=0, start=2, end=10, step=1)
+    %6 = slice(%5, dim=1, start=0, end=21, step=1)
+    %7 = add(%4, %6)
+    %8 = maximum(%7, %1)
+    return %8
+  })");
+}
+
+TEST(Lower, FlippedAndRolledValues) {
+  check_backends(R"(graph "flip" {
+    %0: f32[6, 35] = placeholder "x"
+    %1 = mul(%0, %0)
+    %2 = flip(%1, dims=[0, -1])
+    %3 = view(%2, size=[5, 42])
+    %4 = neg(%3)
+    %5 = roll(%1, shifts=[-4], dims=[1])
+    %6 = t(%5)
+    %7 = roll(%6, shifts=[8], dims=[1])
+    %8 = abs(%7)
+    %9 = amax(%2, dim=[1], keepdim=false)
+    return %4, %8, %9
+  })");
+}
+
+TEST(Lower, ConcatenatedValues) {
+  check_backends(R"(graph "cat" {
+    %0: f32[3, 19] = placeholder "x"
+    %1: f64[3, 5] = placeholder "y"
+    %2: f32[3, 0] = placeholder "z"
+    %3 = add(%0, 1.0)
+    %4 = cat(%3, %2, %1, %0, dim=1)
+    %5 = neg(%4)
+    %6 = slice(%4, dim=1, start=4, end=18, step=1)
+    %7 = abs(%6)
+    %8 = stack(%0, %3, dim=2)
+    %9 = view(%8, size=[3, 38])
+    %10 = mul(%9, 2.0)
+    %11 = amax(%8, dim=[2], keepdim=false)
+    return %5, %7, %10, %11
+  })");
+}
+
+TEST(Lower, CountedCoordinates) {
+  check_backends(R"(graph "arange" {
+    %0: f32[7, 33] = placeholder "x"
+    %1 = arange(-3, 2, size=33, dtype=i64)
+    %2 = arange(2.0, -1.0, size=33, dtype=f32)
+    %3 = arange(0, 1, size=7, dtype=i32)
+    %4 = add(%0, %1)
+    %5 = mul(%4, %2)
+    %6 = unsqueeze(%3, dim=1)
+    %7 = gt(%1, %6)
+    %8 = where(%7, %5, 0.0)
+    %9 = arange(0.25, 0.1, size=33, dtype=f32)
+    %10 = add(%8, %9)
+    %11 = tril(%10, diagonal=-2)
+    %12 = flip(%11, dims=[1])
+    return %12
+  })");
+}
+
+TEST(Lower, DivisionByLiterals) {
+  check_backends(R"(graph "division" {
+    %0: i64[37] = placeholder "x"
+    %1: i32[37] = placeholder "y"
+    %2: u8[37] = placeholder "z"
+    %3 = div_floor(%0, -2)
+    %4 = remainder(%3, 3)
+    %5 = div_floor(%1, -1)
+    %6 = remainder(%1, -2)
+    %7 = remainder(%2, 4)
+    return %4, %5, %6, %7
+  })");
+}
+
 TEST(Lower, SmallProducts) {
   check_backends(R"(graph "products" {
     %0: f32[3, 5] = placeholder "x"

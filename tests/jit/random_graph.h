@@ -11,7 +11,9 @@ namespace tailor::jit::testing {
 
 class RandomGraph {
  public:
-  explicit RandomGraph(uint32_t seed) : random_(seed), builder_("random_" + std::to_string(seed)) {}
+  /// `moving`: with many ops that read their operands at other coordinates, and with divisions of integers.
+  explicit RandomGraph(uint32_t seed, bool moving = false)
+      : random_(seed), moving_(moving), builder_((moving ? "moving_" : "random_") + std::to_string(seed)) {}
 
   ir::Graph build() {
     const int64_t inputs = pick(1, 3);
@@ -51,6 +53,7 @@ class RandomGraph {
   }
 
   void step() {
+    if (moving_ && chance(3)) return move();
     switch (pick(0, 12)) {
       case 0:
       case 1: return unary();
@@ -113,6 +116,59 @@ class RandomGraph {
       default:
         if (rank < 2) return;
         return keep(builder_.call("tril", {v}, {pick(-1, 1)}));
+    }
+  }
+
+  // `v` with the sizes of `like` but along `dim`, for cat; -1 when there is none.
+  ir::ValueId beside(ir::ValueId like, int64_t dim) {
+    for (int64_t tries = 0; tries < 4; ++tries) {
+      const ir::ValueId v = any();
+      bool fits = spec(v).rank() == spec(like).rank();
+      for (int64_t d = 0; fits && d < spec(v).rank(); ++d) fits = d == dim || spec(v).size(d) == spec(like).size(d);
+      if (fits) return v;
+    }
+    return like;
+  }
+
+  void move() {
+    const ir::ValueId v = any();
+    const int64_t rank = spec(v).rank();
+    if (rank == 0 || spec(v).numel() > 2000) return;
+    const int64_t dim = pick(0, rank - 1);
+    switch (pick(0, 8)) {
+      case 0:
+      case 1: {
+        std::vector<ir::Value> operands{v};
+        while (operands.size() < 2 || chance(3)) operands.emplace_back(beside(v, dim));
+        const ir::AttrRef attrs[] = {dim};
+        return keep(builder_.call_many(*ir::find_op("cat"), operands, attrs).at(0));
+      }
+      case 2: {
+        const std::vector<ir::Value> operands{v, chance(2) ? ir::Value(v) : ir::Value(builder_.call("neg", {v}))};
+        const ir::AttrRef attrs[] = {pick(0, rank)};
+        return keep(builder_.call_many(*ir::find_op("stack"), operands, attrs).at(0));
+      }
+      case 3:
+      case 4: {
+        std::vector<int64_t> sides;
+        for (int64_t i = 0, n = 2 * pick(1, std::min<int64_t>(rank, 2)); i < n; ++i) sides.push_back(pick(-1, 3));
+        const ir::Value border = chance(3)                        ? ir::Value(std::nullopt)
+                                 : !scalars_.empty() && chance(2) ? ir::Value(scalars_[0])
+                                                                  : ir::Value(tailor::Scalar(pick(-1, 2)));
+        return keep(builder_.call("pad", {v, border}, {sides, 0}));
+      }
+      case 5: return keep(builder_.call("flip", {v}, {IntArrayRef(dim)}));
+      case 6: return keep(builder_.call("roll", {v}, {IntArrayRef(pick(-3, 4)), IntArrayRef(dim)}));
+      case 7: {
+        static constexpr ScalarType types[] = {kInt64, kInt32, kFloat32, kFloat64, kBFloat16};
+        const ir::ValueId steps =
+            builder_.call("arange", {tailor::Scalar(pick(-3, 3)), tailor::Scalar(pick(1, 2))}, {spec(v).size(-1), types[pick(0, 4)]});
+        return keep(builder_.call(chance(2) ? "add" : "gt", {v, steps}));
+      }
+      default:
+        if (rank > 1 && chance(2)) return keep(builder_.call(chance(2) ? "tril" : "triu", {v}, {pick(-2, 2)}));
+        if (is_floating_point(spec(v).dtype)) return;
+        return keep(builder_.call(chance(2) ? "div_floor" : "remainder", {v, tailor::Scalar(chance(2) ? pick(1, 5) : pick(-3, -1))}));
     }
   }
 
@@ -207,6 +263,7 @@ class RandomGraph {
   }
 
   std::mt19937 random_;
+  bool moving_;
   ir::GraphBuilder builder_;
   std::vector<ir::ValueId> values_, scalars_;
 };
