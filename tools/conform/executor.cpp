@@ -1,5 +1,7 @@
 #include "conform/executor.h"
 
+#include "conform/compare.h"
+
 #include "tailor/compile.h"
 #include "tailor/ops/creation.h"
 #include "tailor/ops/pointwise.h"
@@ -33,12 +35,15 @@ class CompiledExecutor : public Executor {
     const std::vector<Tensor> outputs = compiled_(std::move(tensors));
     size_t next = 0;
     for (Value& value : results_.values) for_each_tensor(value, [&](Value& leaf) { leaf.tensor = outputs.at(next++); });
+    check_further_outputs(outputs, next);
     return std::move(results_);
   }
   int repetitions() const override { return 3; }
 
  protected:
   virtual std::vector<Tensor> further_arguments() { return {}; }
+  /// Of the outputs, those from number `first` on are no results.
+  virtual void check_further_outputs(const std::vector<Tensor>&, size_t) {}
   virtual std::vector<Tensor> call(std::vector<Tensor> tensors) {
     size_t next = 0;
     for_each_tensor(*arguments_, [&](Value& value) { value.tensor = tensors[next++]; });
@@ -80,13 +85,38 @@ class FusedExecutor final : public CompiledExecutor {
       value.tensor = writes_ ? argument : passed_through(argument, yes);
     });
     Results results = body_(*arguments_);
-    for (Value& value : results.values) for_each_tensor(value, [&](Value& leaf) { leaf.tensor = passed_through(leaf.tensor, yes); });
+    std::vector<Tensor> turned;
+    for (Value& value : results.values) {
+      for_each_tensor(value, [&](Value& leaf) {
+        if (leaf.tensor.defined()) turned.push_back(dims_reversed(passed_through(dims_reversed(leaf.tensor), yes)));
+        leaf.tensor = passed_through(leaf.tensor, yes);
+      });
+    }
     size_t next = 0;
     for_each_tensor(*arguments_, [&](Value& value) { value.tensor = originals[next++]; });
-    return outputs_of(std::move(results));
+    std::vector<Tensor> outputs = outputs_of(std::move(results));
+    outputs.insert(outputs.end(), turned.begin(), turned.end());
+    return outputs;
+  }
+  /// Every result has come a second time, with its dims in another order on the way.
+  void check_further_outputs(const std::vector<Tensor>& outputs, size_t first) override {
+    Tolerance same;
+    same.exact = true;
+    size_t next = first;
+    for (size_t i = 0; i < first; ++i) {
+      if (!outputs[i].defined()) continue;
+      const std::string text = difference(outputs.at(next++), outputs[i], same);
+      internal_check(text.empty(), "read in another order: ", text);
+    }
   }
 
  private:
+  static Tensor dims_reversed(const Tensor& t) {
+    std::vector<int64_t> dims;
+    for (int64_t d = t.dim(); d-- > 0;) dims.push_back(d);
+    return t.permute(dims);
+  }
+
   /// The same elements, by an op that no pass can see through.
   static Tensor passed_through(const Tensor& t, const Tensor& yes) { return t.defined() ? where(yes, t, zeros({}, t.scalar_type())) : t; }
 
@@ -101,10 +131,29 @@ class FusedExecutor final : public CompiledExecutor {
     for (Value& value : others.positional) change_numbers(value);
     for (auto& [name, value] : others.named) change_numbers(value);
     for_each_tensor(others, [](Value& value) { value.tensor = value.tensor.clone(); });
+    Arguments same = others;
+    for_each_tensor(same, [](Value& value) { value.tensor = value.tensor.clone(); });
+    Results want, got;
+    std::string error;
     try {
-      CompiledExecutor::run(others);
-    } catch (const InternalError&) { throw; } catch (const std::exception&) {  // the case with these numbers may well be an error
+      manual_seed(0);
+      want = body_(others);
+    } catch (const InternalError&) { throw; } catch (const std::exception& e) {
+      error = e.what();
+    }  // it may well be one with these numbers
+    try {
+      manual_seed(0);
+      got = CompiledExecutor::run(same);
+    } catch (const InternalError&) { throw; } catch (const std::exception& e) {
+      internal_check(!error.empty(), "with other numbers: threw ", e.what());
+      return;
     }
+    internal_check(error.empty(), "with other numbers: should have thrown ", error);
+    Tolerance tolerance;
+    tolerance.exact = false;
+    tolerance.atol = tolerance.rtol = 1e-4;
+    const std::string text = difference(Value(got.values), Value(want.values), tolerance);
+    internal_check(text.empty(), "with other numbers: ", text);
   }
 
   bool writes_;

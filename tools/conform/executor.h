@@ -10,7 +10,7 @@ namespace tailor::conform {
 
 /// Fused: compiled among other ops. Operands and results go through ops that keep every bit, so that nests hold more than one op and
 /// kernels read what other kernels wrote; between the calls that count, numbers take other values, so that they become arguments of
-/// the code.
+/// the code; that call is compared with eager.
 enum class Backend { Eager, Interpreter, Compiled, Fused };
 
 class Executor {

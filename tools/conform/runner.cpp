@@ -78,7 +78,7 @@ std::string run_call(const Json& json, const CaseFile& file, Backend backend) {
         Args args(arguments, binding->parameters);
         return binding->call(args);
       },
-      json.contains("mutates"));
+      json.contains("mutates") || json.value("shape_only", false));
   const bool must_fail = json.value("error", false);
   for (int repetition = 0; repetition < executor->repetitions(); ++repetition) {
     const std::string when = repetition == 0 ? "" : "call " + std::to_string(repetition + 1) + ": ";
