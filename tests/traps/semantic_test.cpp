@@ -250,6 +250,39 @@ TEST(Semantic, ProcessOptionsAndInstructionSets) {
   for (int i = 0; i < 2; ++i) testing::expect_same_bits(exact(x, c), zeros({17}));
 }
 
+// Shapes that depend on data.
+TEST(Semantic, ShapesThatDependOnData) {
+  const std::vector<std::pair<const char*, std::function<Tensor(const Tensor&)>>> ops = {
+      {"nonzero", [](const Tensor& x) { return x.nonzero(); }},
+      {"masked_select", [](const Tensor& x) { return x.masked_select(x > 0) * 2; }},
+      {"mask index", [](const Tensor& x) { return x.index({x > 0}) + 1; }},
+      {"where", [](const Tensor& x) { return where(x > 0)[0]; }},
+      {"one_hot", [](const Tensor& x) { return one_hot(x.to(kLong).abs()); }},
+      {"repeat_interleave", [](const Tensor& x) { return x.repeat_interleave(x.to(kLong).abs()); }},
+      {"mask assignment",
+       [](const Tensor& x) {
+         Tensor y = x * 1;
+         y.index_put_({x > 0}, 9);
+         return y;
+       }},
+      {"mask assignment of values",
+       [](const Tensor& x) {
+         Tensor y = x * 1;
+         y.index_put_({x > 0}, arange((x > 0).sum().item<int64_t>()).to(kFloat32));
+         return y;
+       }},
+  };
+  const std::vector<Tensor> inputs = {f32({1, 0, 2, -1}), f32({0, 0, 0, 1}), f32({1, 2, 3, 4}), f32({0, 0, 0, 0}), f32({1, 0, 2, -1})};
+  for (const auto& [name, op] : ops) {
+    SCOPED_TRACE(name);
+    for (bool pure : {false, true}) {
+      auto f = compile([&op = op](Tensor x) { return op(x + 0); }, {.pure = pure});
+      for (int round = 0; round < 2; ++round)
+        for (const Tensor& x : inputs) testing::expect_same(f(x), op(x + 0));
+    }
+  }
+}
+
 // B04
 TEST(Semantic, HostReadsThroughViewsMadeBefore) {
   Tensor w = f32({0, 0}), second = w.narrow(0, 1, 1);
