@@ -101,7 +101,7 @@ class Compiler {
     const bool eager = options.backend == Backend::Eager;
     exe_->report_.ops = static_cast<int>(graph.nodes.size());
     exe_->graph_ = eager ? ir::decompose(graph, [](const Graph&, const Node& n) { return kernels::find_kernel(*n.op) != nullptr; })
-                         : ir::optimize(graph);
+                         : ir::optimize(graph, [](const Graph&, const Node& n) { return is_called_whole(n); });
     exe_->report_.passes_ms = clock_.lap();
   }
 

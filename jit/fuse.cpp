@@ -461,7 +461,8 @@ class Fuser {
         buffers(user, cone.nodes) > kMostBuffers)
       return false;
     const int64_t size = graph_.spec(v).numel(), times = points(user) * places(user, v) / std::max<int64_t>(size, 1);
-    if (points(user) * cone.work <= 16384) return true;
+    // A stream that every layer adds to would be summed up anew by each, from ever more operands.
+    if (points(user) * cone.work <= 16384 && cone.loads.size() <= 2) return true;
     // Across a transpose each load would be strided.
     if (times <= 1 && !reads_in_order(user, v) && cone.nodes.size() > 2) return false;
     return (cone.work <= 2 && cone.loads.size() <= 2) || (times <= 1 && moves);

@@ -29,6 +29,9 @@ Role role_of(const ir::Graph& graph, const ir::Node& node);
 /// A movement or creation for whose sake alone no nest is written: a kernel does it as well.
 bool is_kernel_alone(const ir::Graph& graph, const ir::Node& node);
 
+/// A composite op that is called as it is: its kernel never builds the large intermediates that its decomposition names.
+bool is_called_whole(const ir::Node& node);
+
 /// Sizes without ones.
 std::vector<int64_t> squeezed(IntArrayRef sizes);
 

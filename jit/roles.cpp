@@ -6,6 +6,7 @@
 #include "ir/ops/movement.h"
 #include "ir/ops/reduction.h"
 #include "jit/fusion.h"
+#include "kernels/kernels.h"
 
 namespace tailor::jit {
 
@@ -87,6 +88,11 @@ Role role_of(const Graph& graph, const Node& node) {
     case OpKind::Composite: return Role::Library;
   }
   return Role::Library;
+}
+
+bool is_called_whole(const Node& node) {
+  return node.kind == NodeKind::CallOp && !node.inplace && node.op->name == "scaled_dot_product_attention" &&
+         kernels::find_kernel(*node.op) != nullptr;
 }
 
 std::vector<int64_t> squeezed(IntArrayRef sizes) {

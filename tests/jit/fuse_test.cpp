@@ -338,5 +338,32 @@ TEST(Fuse, WhatTheGroupNeedsItselfIsNotComputedAgain) {
             (Names{"sigmoid tanh", "mm", "mul"}));
 }
 
+// A stream that every layer adds to is stored from time to time, so that layers are alike and share their code.
+TEST(Fuse, SumsOfSumsDoNotGrow) {
+  std::string body = "%0: f32[1, 64] = placeholder \"x\"\n%1: f32[64, 64] = placeholder \"w\"\n";
+  int stream = 0, next = 2;
+  for (int layer = 0; layer < 8; ++layer) {
+    const std::string n = std::to_string(next), m = std::to_string(next + 1), s = std::to_string(next + 2);
+    body += "%" + n + " = softmax(%" + std::to_string(stream) + ", dim=1, dtype=none)\n%" + m + " = linear(%" + n + ", %1, none)\n%" + s +
+            " = add(%" + std::to_string(stream) + ", %" + m + ")\n";
+    stream = next + 2;
+    next += 3;
+  }
+  for (const std::string& name : fused(body + "return %" + std::to_string(stream)).names())
+    EXPECT_EQ(name.find("add add add add"), std::string::npos) << name;
+}
+
+TEST(Fuse, AttentionIsOneCall) {
+  const ir::Graph graph = ir::parse_graph(R"(graph "g" {
+    %0: f32[2, 3, 20, 16] = placeholder "q"
+    %1: f32[2, 3, 24, 16] = placeholder "k"
+    %2: f32[2, 3, 24, 16] = placeholder "v"
+    %3 = scaled_dot_product_attention(%0, %1, %2, none, is_causal=false, scale=none, enable_gqa=false)
+    return %3
+})");
+  testing::check_backends(graph, 1e-5);
+  EXPECT_EQ(compile(graph, {})->report().kernels, 1);
+}
+
 }  // namespace
 }  // namespace tailor::jit
