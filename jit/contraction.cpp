@@ -123,6 +123,8 @@ class TailLowering {
     if (!pointwise) throw LoweringError("a contraction's tail is not pointwise");
     for (const Buffer& b : nest.buffers)
       if (b.kind == BufferKind::Scratch) throw LoweringError("a contraction's tail has scratch memory");
+    for (const Store& s : nest.stages[0].stores)
+      if (!s.access.bounds.empty()) throw LoweringError("a contraction's tail looks at its position");
     bool reads = false;
     for (const Expr& e : nest.exprs) {
       // Points are told by where their operands lie, not by their number.
@@ -146,7 +148,7 @@ class TailLowering {
       const TensorSpec& spec = graph_.spec(m.root);
       const Node& definer = graph_.node_of(m.root);
       if (definer.kind != ir::NodeKind::CallOp || m.byte_offset != 0 || m.offset_scalar >= 0 || spec.dtype != graph_.spec(out_).dtype ||
-          spec.numel() != graph_.spec(out_).numel() || !s.access.bounds.empty() || !is_row_major(from_.nest, s.access.index))
+          spec.numel() != graph_.spec(out_).numel() || !is_row_major(from_.nest, s.access.index))
         continue;
       const auto same = [&](const Access& a) { return from_.memory[static_cast<size_t>(a.buffer)].root == m.root; };
       const bool read = std::any_of(from_.nest.exprs.begin(), from_.nest.exprs.end(),

@@ -265,6 +265,18 @@ TEST(Contraction, ReadsThroughViewsOfTheSameOrder) {
   expect_eager_bits(other.g.finish({other.g.call("exp", {other.g.call("view", {other.linear()}, {IntArrayRef(flat)})})}));
 }
 
+TEST(Contraction, TailsThatLookAtTheirPositionStayApart) {
+  Layer l;
+  const std::vector<int64_t> sides{2, 3};
+  const ValueId padded = l.g.call("pad", {l.linear(), tailor::Scalar(0.5)}, {IntArrayRef(sides), int64_t{0}});
+  expect_eager_bits(l.g.finish({l.g.call("relu", {padded})}));
+  Layer other;  // narrower and then as wide as before
+  const std::vector<int64_t> crop{-2, 2};
+  const ValueId moved = other.g.call("pad", {other.linear(), tailor::Scalar(0.5)}, {IntArrayRef(crop), int64_t{0}});
+  const Graph graph = other.g.finish({other.g.call("relu", {moved})});
+  expect_eager_bits(graph);
+}
+
 TEST(Contraction, WritesIntoItsResidual) {
   Layer l;
   const ValueId state = l.g.placeholder(f32({24, 48}), "state");
