@@ -26,7 +26,9 @@ bool is_primitive_reduction(std::string_view op) {
 
 // Bounded loads of elements narrower than this are slow where vectors have no masks of their own.
 constexpr int64_t kNarrowestMoved = 4;
-constexpr size_t kMostParts = 4;
+// Every point looks at all parts: of large tensors, copying more than two parts is cheaper.
+constexpr size_t kMostParts = 8, kMostLargeParts = 2;
+constexpr int64_t kSmallCat = 4096;
 constexpr int64_t kMostExact = int64_t{1} << 24;
 
 bool is_index_map(const Graph& graph, const Node& node) {
@@ -38,7 +40,7 @@ bool is_index_map(const Graph& graph, const Node& node) {
   if (op == "pad") return static_cast<ir::PadMode>(node.attrs[1].ref().as_int()) == ir::PadMode::Constant;
   if (op == "roll")
     return out.rank() > 0 && (out.rank() == 1 || !node.attrs[1].ref().as_ints().empty()) && node.attrs[0].ref().as_ints().size() == 1;
-  return op == "cat" && node.operands.size() <= kMostParts &&
+  return op == "cat" && node.operands.size() <= (out.numel() <= kSmallCat ? kMostParts : kMostLargeParts) &&
          std::all_of(node.operands.begin(), node.operands.end(),
                      [&](const ir::Value& o) { return element_size(graph.spec(o.tensor).dtype) >= kNarrowestMoved; });
 }

@@ -124,7 +124,7 @@ class NestEmitter {
   void emit_store(const Store& store);
   void store_vector(llvm::Value* raw, llvm::Value* pointer, llvm::Align align, llvm::Value* mask, bool bounded);
   llvm::Value* address(const Access& access);
-  llvm::Value* bounds_mask(const Access& access, unsigned lanes);
+  llvm::Value* bounds_mask(const Access& access, unsigned lanes, llvm::Value** possible = nullptr);
   llvm::Value* lane_offsets(const Size& stride, bool clamp);
   llvm::Value* lane_pointers(const Access& access, llvm::Type* element, llvm::Value* pointer, bool clamp);
   llvm::Value* load_interleaved(const Access& access, llvm::Type* element);

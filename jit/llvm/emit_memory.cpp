@@ -47,17 +47,20 @@ Value* NestEmitter::address(const Access& access) {
   return pointer;
 }
 
-/// Lanes (or the one lane) whose coordinates lie within all bounds; null when there are none.
-Value* NestEmitter::bounds_mask(const Access& access, unsigned lanes) {
-  Value* all = nullptr;
+/// Lanes (or the one lane) whose coordinates lie within all bounds; null when there are none. `possible`: false only where no lane does.
+Value* NestEmitter::bounds_mask(const Access& access, unsigned lanes, Value** possible) {
+  Value *all = nullptr, *some = nullptr;
+  auto narrow = [&](Value* condition) { some = some == nullptr ? condition : b_.CreateAnd(some, condition); };
   for (const Bound& bound : access.bounds) {
     Value* first = affine(bound.coordinate);
     Value *low = size(bound.low), *high = size(bound.high), *inside = nullptr;
     const Size stride = vector_stride(bound.coordinate);
     if (lanes == 1 || is_zero(stride)) {
       inside = b_.CreateAnd(b_.CreateICmpSGE(first, low), b_.CreateICmpSLT(first, high));
+      narrow(inside);
       if (lanes > 1) inside = b_.CreateVectorSplat(lanes, inside);
     } else if (is_one(stride)) {  // a run of lanes: compare lane numbers, which are narrow
+      narrow(b_.CreateAnd(b_.CreateICmpSGT(b_.CreateAdd(first, b_.getInt64(lanes)), low), b_.CreateICmpSLT(first, high)));
       auto run_end = [&](Value* edge) {
         Value* n = b_.CreateSub(edge, first);
         n = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, n, b_.getInt64(0));
@@ -75,6 +78,7 @@ Value* NestEmitter::bounds_mask(const Access& access, unsigned lanes) {
     }
     all = all == nullptr ? inside : b_.CreateAnd(all, inside);
   }
+  if (possible != nullptr) *possible = some;
   return all;
 }
 
@@ -168,8 +172,8 @@ Datum NestEmitter::emit_load(const Expr& e, unsigned lanes) {
   }
   llvm::Type* element = memory_llvm_type(context_, buffer.dtype);
   const llvm::Align align(static_cast<uint64_t>(element_size(buffer.dtype)));
-  Value* pointer = address(access);
-  Value* inside = bounds_mask(access, lanes);
+  Value *pointer = address(access), *possible = nullptr;
+  Value* inside = bounds_mask(access, lanes, &possible);
   llvm::Constant* otherwise =
       inside != nullptr ? convert_.memory_literal(e.otherwise, buffer.dtype) : llvm::Constant::getNullValue(element);
   Value* raw = nullptr;
@@ -185,12 +189,20 @@ Datum NestEmitter::emit_load(const Expr& e, unsigned lanes) {
     const bool unit = buffer.kind == BufferKind::Scratch
                           ? !is_zero(vector_stride(access.index)) || !nest_.dims[static_cast<size_t>(nest_.vector_dim)].inner
                           : is_one(vector_stride(access.index));
+    // Processors take hundreds of cycles to load nothing from pages that do not exist.
+    if (possible != nullptr && buffer.kind != BufferKind::Scratch)
+      pointer = b_.CreateSelect(possible, pointer, buffers_[static_cast<size_t>(access.buffer)]);
     if (unit) {
       if (std::find(schedule_.prefetched.begin(), schedule_.prefetched.end(), static_cast<int>(&e - nest_.exprs.data())) !=
           schedule_.prefetched.end())
         prefetch_next(access, pointer);
       raw = mask == nullptr ? static_cast<Value*>(b_.CreateAlignedLoad(type, pointer, align))
                             : b_.CreateMaskedLoad(type, pointer, align, mask, passthru);
+    } else if (buffer.kind != BufferKind::Scratch && vector_stride(access.index) == Size(-1)) {
+      pointer = b_.CreateGEP(element, pointer, b_.getInt64(-static_cast<int64_t>(lanes - 1)));
+      raw = mask == nullptr ? static_cast<Value*>(b_.CreateAlignedLoad(type, pointer, align))
+                            : b_.CreateMaskedLoad(type, pointer, align, b_.CreateVectorReverse(mask), passthru);
+      raw = b_.CreateVectorReverse(raw);
     } else if (inside == nullptr && is_interleaved(access)) {
       raw = load_interleaved(access, element);
     } else {

@@ -1,3 +1,6 @@
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "jit/run_graph.h"
 
 namespace tailor::jit {
@@ -263,6 +266,48 @@ TEST(Lower, AStencilOverPaddedValues) {
     %8 = maximum(%7, %1)
     return %8
   })");
+}
+
+// Inputs that fill a page between two that must not be touched.
+TEST(Lower, BoundedLoadsStayInside) {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const auto n = static_cast<int64_t>(page / sizeof(float));
+  auto* memory = static_cast<std::byte*>(mmap(nullptr, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(memory, MAP_FAILED);
+  ASSERT_EQ(mprotect(memory + page, page, PROT_READ | PROT_WRITE), 0);
+  auto* x = reinterpret_cast<float*>(memory + page);
+  for (int64_t i = 0; i < n; ++i) x[i] = static_cast<float>(i);
+  const std::string size = std::to_string(n), rows = std::to_string(n / 64);
+  const ir::Graph graph = ir::parse_graph("graph \"edges\" {\n%0: f32[" + rows + R"(, 64] = placeholder "x"
+    %1 = pad(%0, 1.0, pad=[3, 21, 2, 9], mode=0)
+    %2 = neg(%1)
+    %3 = view(%0, size=[)" + size + R"(])
+    %4 = roll(%3, shifts=[5], dims=[0])
+    %5 = neg(%4)
+    %6 = cat(%0, %0, dim=0)
+    %7 = neg(%6)
+    %8 = flip(%3, dims=[0])
+    %9 = neg(%8)
+    return %2, %5, %7, %9
+  })");
+  for (Backend backend : {Backend::LoopInterpreter, Backend::Llvm}) {
+    CompileOptions options;
+    options.backend = backend;
+    const auto exe = compile(graph, options);
+    std::vector<std::vector<float>> results;
+    std::vector<void*> out;
+    for (const OutputPlan& plan : exe->outputs()) results.emplace_back(static_cast<size_t>(plan.storage_bytes()) / sizeof(float));
+    for (auto& r : results) out.push_back(r.data());
+    void* in[] = {x};
+    exe->run(in, {}, out);
+    EXPECT_EQ(results[0][2 * 88 + 3], 0);
+    EXPECT_EQ(results[0][2 * 88 + 2], -1);
+    EXPECT_EQ(results[0][results[0].size() - 9 * 88 - 22], -static_cast<float>(n - 1));
+    EXPECT_EQ(results[1][0], -static_cast<float>(n - 5));
+    EXPECT_EQ(results[2].back(), -static_cast<float>(n - 1));
+    EXPECT_EQ(results[3][0], -static_cast<float>(n - 1));
+  }
+  munmap(memory, 3 * page);
 }
 
 TEST(Lower, FlippedAndRolledValues) {
