@@ -10,6 +10,7 @@
 #include "ir/interpreter.h"
 #include "ir/passes/passes.h"
 #include "jit/arena.h"
+#include "jit/concatenate.h"
 #include "jit/contraction.h"
 #include "jit/kernel_cache.h"
 #include "jit/launch.h"
@@ -101,7 +102,7 @@ class Compiler {
     const bool eager = options.backend == Backend::Eager;
     exe_->report_.ops = static_cast<int>(graph.nodes.size());
     exe_->graph_ = eager ? ir::decompose(graph, [](const Graph&, const Node& n) { return kernels::find_kernel(*n.op) != nullptr; })
-                         : ir::optimize(graph, [](const Graph&, const Node& n) { return is_called_whole(n); });
+                         : write_parts_in_place(ir::optimize(graph, [](const Graph&, const Node& n) { return is_called_whole(n); }));
     exe_->report_.passes_ms = clock_.lap();
   }
 

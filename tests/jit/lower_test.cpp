@@ -344,6 +344,36 @@ TEST(Lower, ConcatenatedValues) {
   })");
 }
 
+TEST(Lower, PartsAreWrittenToTheirPlace) {
+  const ir::Graph graph = ir::parse_graph(R"(graph "parts" {
+    %0: f32[40, 70] = placeholder "x"
+    %1: f32[40, 50] = placeholder "y"
+    %2 = exp(%0)
+    %3 = tanh(%1)
+    %4 = mul(%3, 2.0)
+    %5: f32[40, 50] = inplace add(%1, 1.0)
+    %6 = cat(%2, %4, dim=1)
+    %7: f32[40, 120], %9: i64[40, 120] = cummax(%6, dim=0)
+    %8 = select(%6, dim=1, index=69)
+    return %7, %8, %6
+  })");
+  check_backends(graph);
+  EXPECT_EQ(compile(graph, {})->dump("graph").find("cat("), std::string::npos);
+  // Read by a loop, the parts are loaded there.
+  EXPECT_NE(compile(ir::parse_graph(R"(graph "read" {
+    %0: f32[40, 70] = placeholder "x"
+    %2 = exp(%0)
+    %3 = tanh(%0)
+    %6 = cat(%2, %3, dim=1)
+    %7 = neg(%6)
+    return %7
+  })"),
+                    {})
+                ->dump("graph")
+                .find("cat("),
+            std::string::npos);
+}
+
 TEST(Lower, CountedCoordinates) {
   check_backends(R"(graph "arange" {
     %0: f32[7, 33] = placeholder "x"
