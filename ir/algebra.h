@@ -35,7 +35,7 @@
 // An algebra may also have
 //   rare(Mask, V usual, F f) -> V   select(mask, f(), usual), skipping f where no lane wants it; formulas reach it through
 //                                   math::rare, which selects where the algebra has none
-//   scalef(Value x, Value n) -> x * 2^n rounded once, for integral n; math::scale multiplies twice where the algebra has none
+//   scalef(Value x, Value n) -> x * 2^n rounded once, for integral n, where has_scalef(); math::scale multiplies twice elsewhere
 //
 // The operations marked "float only" exist in an integer algebra as well, without a meaning, so that every formula compiles.
 // A formula may branch on `a.type()` with plain `if`: static algebras fold it.

@@ -132,11 +132,10 @@ typename A::Value pow2(A& a, typename A::Int k) {
 template <class A>
 typename A::Value scale(A& a, typename A::Value x, Rounded<A> k) {
   if constexpr (requires { a.scalef(x, x); }) {
-    return a.scalef(x, k.value);
-  } else {
-    const auto half = a.shr_arith(k.integer, 1);
-    return a.mul(a.mul(x, pow2(a, half)), pow2(a, a.sub(k.integer, half)));
+    if (a.has_scalef()) return a.scalef(x, k.value);
   }
+  const auto half = a.shr_arith(k.integer, 1);
+  return a.mul(a.mul(x, pow2(a, half)), pow2(a, a.sub(k.integer, half)));
 }
 
 /// `x` with its sign flipped where `k` is odd.

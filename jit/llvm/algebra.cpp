@@ -1,7 +1,11 @@
 #include "jit/llvm/algebra.h"
 
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
+
+#include <algorithm>
+#include <vector>
 
 namespace tailor::jit {
 
@@ -93,6 +97,41 @@ Value LlvmAlgebra::div(Value x, Value y) const {
 Value LlvmAlgebra::fma(Value x, Value y, Value z) const {
   if (!is_float(x)) return add(mul(x, y), z);
   return {b_->CreateIntrinsic(llvm::Intrinsic::fma, {x.v->getType()}, {x.v, y.v, z.v}), false};
+}
+
+/// Lanes `from` to `from + count` of a vector; lanes past its end are undefined.
+static llvm::Value* slice(Builder& b, llvm::Value* v, unsigned lanes, unsigned from, unsigned count) {
+  if (lanes == 1) return b.CreateInsertElement(llvm::PoisonValue::get(with_lanes(v->getType(), count)), v, uint64_t{0});
+  std::vector<int> picks;
+  for (unsigned i = from; i < from + count; ++i) picks.push_back(i < lanes ? static_cast<int>(i) : -1);
+  return picks.size() == lanes ? v : b.CreateShuffleVector(v, picks);
+}
+
+// In registers of 128 to 512 bits, which is what the intrinsics exist for.
+Value LlvmAlgebra::scalef(Value x, Value n) const {
+  const bool f32 = type_ != kFloat64;
+  const unsigned bits = std::clamp(lanes_ * (f32 ? 32u : 64u), 128u, 512u), count = bits / (f32 ? 32 : 64);
+  namespace I = llvm::Intrinsic;
+  const I::ID id = bits == 512   ? (f32 ? I::x86_avx512_mask_scalef_ps_512 : I::x86_avx512_mask_scalef_pd_512)
+                   : bits == 256 ? (f32 ? I::x86_avx512_mask_scalef_ps_256 : I::x86_avx512_mask_scalef_pd_256)
+                                 : (f32 ? I::x86_avx512_mask_scalef_ps_128 : I::x86_avx512_mask_scalef_pd_128);
+  llvm::Value* whole = nullptr;
+  for (unsigned from = 0; from < lanes_; from += count) {
+    llvm::Value *part = slice(*b_, x.v, lanes_, from, count), *exponent = slice(*b_, n.v, lanes_, from, count);
+    std::vector<llvm::Value*> args = {part, exponent, part, llvm::ConstantInt::getAllOnesValue(b_->getIntNTy(std::max(count, 8u)))};
+    if (bits == 512) args.push_back(b_->getInt32(4));  // the current rounding mode
+    part = b_->CreateIntrinsic(id, {}, args);
+    if (lanes_ == 1) return {b_->CreateExtractElement(part, uint64_t{0}), false};
+    if (lanes_ < count) return {slice(*b_, part, count, 0, lanes_), false};
+    if (whole == nullptr) {
+      whole = part;
+      continue;
+    }
+    std::vector<int> picks;  // appended; the shorter operand is widened first
+    for (unsigned i = 0; i < from + count; ++i) picks.push_back(static_cast<int>(i));
+    whole = b_->CreateShuffleVector(whole, slice(*b_, part, count, 0, from), picks);
+  }
+  return {whole, false};
 }
 
 // Vectors have no integer division: narrow ones divide as float or double, where truncating the rounded quotient is exact (an

@@ -29,7 +29,9 @@ class LlvmAlgebra {
     llvm::Value* v = nullptr;
   };
 
-  LlvmAlgebra(Builder& builder, ScalarType type, unsigned lanes) : b_(&builder), type_(type), lanes_(lanes) {}
+  /// `scalef`: the code may use AVX-512's instruction of that name.
+  LlvmAlgebra(Builder& builder, ScalarType type, unsigned lanes, bool scalef = false)
+      : b_(&builder), type_(type), lanes_(lanes), scalef_(scalef) {}
 
   ScalarType type() const { return type_; }
   unsigned lanes() const { return lanes_; }
@@ -48,6 +50,8 @@ class LlvmAlgebra {
   Value div(Value x, Value y) const;
   Value sqrt(Value x) const;
   Value fma(Value x, Value y, Value z) const;
+  bool has_scalef() const { return scalef_ && is_floating_point(type_); }
+  Value scalef(Value x, Value n) const;
   Value floor(Value x) const;
   Value ceil(Value x) const;
   Value trunc(Value x) const;
@@ -93,7 +97,7 @@ class LlvmAlgebra {
   Value shl_var(Value x, Value count) const;
   Value shr_var(Value x, Value count) const;
 
-  LlvmAlgebra wide() const { return {*b_, is_floating_point(type_) ? kFloat64 : type_, lanes_}; }
+  LlvmAlgebra wide() const { return {*b_, is_floating_point(type_) ? kFloat64 : type_, lanes_, scalef_}; }
   Value to_wide(Value x) const;
   Value from_wide(Value x) const;
 
@@ -115,6 +119,7 @@ class LlvmAlgebra {
   Builder* b_;
   ScalarType type_;
   unsigned lanes_;
+  bool scalef_;
 };
 
 }  // namespace tailor::jit

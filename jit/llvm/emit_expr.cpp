@@ -166,7 +166,7 @@ Datum NestEmitter::emit_op(const Expr& e, unsigned lanes) {
       args.push_back(convert_.as_value(datum));
     }
   }
-  LlvmAlgebra algebra(b_, compute, lanes);
+  LlvmAlgebra algebra(b_, compute, lanes, target_.masks);
   const FormulaResult result = find_llvm_formula(*e.op)(algebra, args.data(), static_cast<int>(args.size()));
   Datum datum{.lanes = lanes};
   if (result.is_mask) {

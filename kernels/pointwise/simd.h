@@ -159,6 +159,15 @@ struct Lanes {
     else
       return x * y + z;
   }
+#if defined(__AVX512F__)
+  static constexpr bool has_scalef() { return is_float; }
+  static TAILOR_INLINE Value scalef(Value x, Value n) {
+    if constexpr (is_float)
+      return vec_scalef(x, n);
+    else
+      return x;
+  }
+#endif
   template <Rounding R>
   static TAILOR_INLINE Value rounded(Value x) {
     if constexpr (is_float)
@@ -412,7 +421,8 @@ struct TwoVectors {
   }
   TAILOR_UNARY(neg)
   TAILOR_UNARY(abs)
-  TAILOR_UNARY(sqrt) TAILOR_UNARY(floor) TAILOR_UNARY(ceil) TAILOR_UNARY(trunc) TAILOR_UNARY(rint) TAILOR_UNARY(mask_not) TAILOR_UNARY(bits)
+  TAILOR_UNARY(sqrt)
+  TAILOR_UNARY(floor) TAILOR_UNARY(ceil) TAILOR_UNARY(trunc) TAILOR_UNARY(rint) TAILOR_UNARY(mask_not) TAILOR_UNARY(bits)
       TAILOR_UNARY(from_bits) TAILOR_UNARY(to_int) TAILOR_UNARY(from_int) TAILOR_UNARY(bit_not) TAILOR_BINARY(add) TAILOR_BINARY(sub)
           TAILOR_BINARY(mul) TAILOR_BINARY(div) TAILOR_BINARY(trunc_div) TAILOR_BINARY(trunc_rem) TAILOR_BINARY(floor_div)
               TAILOR_BINARY(floor_rem) TAILOR_BINARY(eq) TAILOR_BINARY(ne) TAILOR_BINARY(lt) TAILOR_BINARY(le) TAILOR_BINARY(gt)
@@ -426,6 +436,10 @@ struct TwoVectors {
                               static TAILOR_INLINE Value fma(Value x, Value y, Value z) {
     return {Base::fma(x.low, y.low, z.low), Base::fma(x.high, y.high, z.high)};
   }
+#if defined(__AVX512F__)
+  static constexpr bool has_scalef() { return Base::has_scalef(); }
+  static TAILOR_INLINE Value scalef(Value x, Value n) { return {Base::scalef(x.low, n.low), Base::scalef(x.high, n.high)}; }
+#endif
   static TAILOR_INLINE Mask mask_lit(bool x) { return {Base::mask_lit(x), Base::mask_lit(x)}; }
   template <class V>
   static TAILOR_INLINE V select(Mask m, V x, V y) {

@@ -158,6 +158,12 @@ TAILOR_INLINE Vec<float> vec_fma(Vec<float> x, Vec<float> y, Vec<float> z) {
 TAILOR_INLINE Vec<double> vec_fma(Vec<double> x, Vec<double> y, Vec<double> z) {
   return (Vec<double>)_mm512_fmadd_pd((__m512d)x, (__m512d)y, (__m512d)z);
 }
+TAILOR_INLINE Vec<float> vec_scalef(Vec<float> x, Vec<float> n) {
+  return (Vec<float>)_mm512_mask_scalef_ps((__m512)x, kAll, (__m512)x, (__m512)n);
+}
+TAILOR_INLINE Vec<double> vec_scalef(Vec<double> x, Vec<double> n) {
+  return (Vec<double>)_mm512_mask_scalef_pd((__m512d)x, static_cast<__mmask8>(kAll), (__m512d)x, (__m512d)n);
+}
 
 enum class Rounding { Nearest = 0, Down = 1, Up = 2, Zero = 3 };
 template <Rounding R>

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -162,6 +163,43 @@ TEST_P(Pointwise, HasTheBitsOfTheHostAlgebra) {
       for (size_t i = static_cast<size_t>(length) * size; i < out.size(); ++i)
         ASSERT_EQ(out[i], kCanary) << c.op->name << " writes past " << length;
       start += length;
+    }
+  }
+}
+
+/// Scaling by powers of two has an instruction of its own at one level, and two multiplications at the others.
+TEST(PointwiseExponentials, AgreeBetweenLevelsOnEveryKindOfResult) {
+  constexpr uint64_t kStep = 1021;  // of all 2^32 floats
+  constexpr auto kCount = static_cast<int64_t>((uint64_t{1} << 32) / kStep);
+  for (ScalarType type : {kFloat32, kFloat64}) {
+    std::vector<std::byte> input(static_cast<size_t>(kCount * element_size(type)));
+    for (int64_t i = 0; i < kCount; ++i) {
+      const float f = std::bit_cast<float>(static_cast<uint32_t>(static_cast<uint64_t>(i) * kStep));
+      // Doubles densely over [-760, 760], which the exponentials take from 0 through denormals to infinity.
+      const double d = (static_cast<double>(i) / static_cast<double>(kCount) - 0.5) * 1520;
+      ir::store_bits(input.data() + i * element_size(type),
+                     type == kFloat32 ? ir::Bits{std::bit_cast<uint32_t>(f)} : std::bit_cast<uint64_t>(d), type);
+    }
+    for (const char* name : {"exp", "exp2", "sigmoid", "sinh", "erfc"}) {
+      const LoopNest nest = nest_of({ir::find_op(name), 1, type, type, type, {type}});
+      std::vector<std::vector<std::byte>> results;
+      for (Isa isa : levels()) {
+        if (isa == Isa::Sse2 && host_isa() != Isa::Sse2) continue;  // fma in software takes long
+        const auto module = compile_nests({&nest, 1}, {.isa = isa, .fast_math = false});
+        std::vector<std::byte>& out = results.emplace_back(input.size());
+        void* buffers[] = {input.data(), out.data()};
+        module->kernel(0)(buffers, &kCount, nullptr, 0, kCount);
+      }
+      for (const auto& other : results) {
+        if (other == results[0]) continue;
+        for (int64_t i = 0; i < kCount; ++i) {
+          const Bits a = ir::load_bits(results[0].data() + i * element_size(type), type),
+                     b = ir::load_bits(other.data() + i * element_size(type), type);
+          if (a == b || (is_nan(a, type) && is_nan(b, type))) continue;
+          FAIL() << name << " of " << ir::to_scalar(ir::load_bits(input.data() + i * element_size(type), type), type) << ": 0x" << std::hex
+                 << a << " and 0x" << b;
+        }
+      }
     }
   }
 }
