@@ -224,7 +224,7 @@ void attach_tails(const Graph& graph, const MemoryMap& memory, const std::set<in
     Group& tail = groups[static_cast<size_t>(reader)];
     int64_t points = 1;
     for (int64_t s : tail.domain) points *= s;
-    if (tail.library || tail.anchor >= 0 || tail.mask != 0 || points != graph.spec(v).numel()) continue;
+    if (tail.library || tail.anchor >= 0 || tail.mask != 0 || tail.row_parts != 0 || points != graph.spec(v).numel()) continue;
     tail.anchor = n;
     tail.nodes.insert(std::lower_bound(tail.nodes.begin(), tail.nodes.end(), n), n);
     groups[g].nodes.clear();

@@ -122,11 +122,15 @@ class Fuser {
     std::vector<int64_t> domain;
     uint32_t mask = 0;
     bool reduces = false;
+    int64_t row_parts = 0;
   };
   Shape shape_of(int n, Role role) const {
     const Node& node = graph_.nodes[static_cast<size_t>(n)];
     Shape s;
-    if (role == Role::Reduction) {
+    if (role == Role::Reduction && folds_parts_of_rows(graph_, node)) {
+      s.domain = squeezed(graph_.spec(graph_.node_of(node.operands[0].tensor).operands[0].tensor).sizes);
+      s.row_parts = graph_.spec(node.operands[0].tensor).sizes[0];
+    } else if (role == Role::Reduction) {
       const ir::TensorSpec& operand = graph_.spec(node.operands[0].tensor);
       s.domain = squeezed(operand.sizes);
       s.mask = squeezed_mask(operand.sizes, reduced_mask(graph_, node));
@@ -183,6 +187,7 @@ class Fuser {
     g.library = role == Role::Library;
     g.domain = shape.domain;
     g.mask = shape.mask;
+    g.row_parts = shape.row_parts;
     g.nodes = {n};
     group_of_[static_cast<size_t>(n)] = static_cast<int>(groups_.size());
     groups_.push_back(std::move(g));
@@ -237,6 +242,7 @@ class Fuser {
     if (part_of(group.nodes.front()) != part_of(n) || !sees_narrow_values_in_place(n, shape, group)) return false;
     for (const Edge& e : edges_[static_cast<size_t>(n)])
       if (e.apart && group_of_[static_cast<size_t>(e.to)] == g) return false;
+    if ((shape.row_parts != 0 || group.row_parts != 0) && !one_pass(group, {n}, group.mask | shape.mask, shape.row_parts)) return false;
     if (buffers(group, {n}) > kMostBuffers) return false;
     // No other dependency of the node may itself depend on the group.
     std::vector<int> from;
@@ -245,6 +251,30 @@ class Fuser {
       if (h >= 0 && h != g) from.push_back(h);
     }
     return !reaches(from, g);
+  }
+
+  // Whether a group that folds parts of its rows stays a single pass with these nodes: no wide value may need what it folds, and it folds
+  // nothing but rows and columns.
+  bool one_pass(const Group& group, const std::vector<int>& more, uint32_t mask, int64_t row_parts) const {
+    if (group.domain.size() != 2 || (mask != 0 && mask != 2)) return false;
+    if (group.row_parts != 0 && row_parts != 0 && group.row_parts != row_parts) return false;
+    std::set<int> all(group.nodes.begin(), group.nodes.end());
+    all.insert(more.begin(), more.end());
+    for (int n : all) {
+      const Node& node = graph_.nodes[static_cast<size_t>(n)];
+      const Role role = role_of(graph_, node);
+      if (role == Role::Effect) return false;
+      const bool wide = shape_of(n, role).domain == group.domain;
+      for (const Value& o : node.operands) {
+        if (!o.is_tensor()) continue;
+        const ValueId root = memory_.root(o.tensor);
+        const int definer = graph_.values[static_cast<size_t>(root)].node;
+        if (!all.contains(definer)) continue;
+        const Node& source = graph_.nodes[static_cast<size_t>(definer)];
+        if (folds_parts_of_rows(graph_, source) || (wide && squeezed(graph_.spec(root).sizes) != group.domain)) return false;
+      }
+    }
+    return true;
   }
 
   // What the group's reductions give is at hand at its own outer point alone: a wide node must see it spread over the folded dims.
@@ -316,6 +346,7 @@ class Fuser {
     group.nodes.push_back(n);
     group_of_[static_cast<size_t>(n)] = g;
     if (shape.reduces) group.mask |= shape.mask;
+    group.row_parts = std::max(group.row_parts, shape.row_parts);
   }
 
   std::vector<int> direct(int g, int without) const {
@@ -341,6 +372,7 @@ class Fuser {
     if (x.library || y.library || x.domain != y.domain || x.nodes.size() + y.nodes.size() > kMostNodes) return false;
     if (part_of(x.nodes.front()) != part_of(y.nodes.front())) return false;
     if (x.mask != y.mask && x.mask != 0 && y.mask != 0) return false;
+    if ((x.row_parts != 0 || y.row_parts != 0) && !one_pass(x, y.nodes, x.mask | y.mask, y.row_parts)) return false;
     if (are_apart(x, b) || are_apart(y, a)) return false;
     if (buffers(x, y.nodes) > kMostBuffers) return false;
     return !reaches(direct(a, b), b) && !reaches(direct(b, a), a);
@@ -352,6 +384,7 @@ class Fuser {
     x.nodes.insert(x.nodes.end(), y.nodes.begin(), y.nodes.end());
     std::sort(x.nodes.begin(), x.nodes.end());
     x.mask |= y.mask;
+    x.row_parts = std::max(x.row_parts, y.row_parts);
     y.nodes.clear();
   }
 

@@ -42,12 +42,20 @@ uint32_t squeezed_mask(IntArrayRef sizes, uint32_t mask);
 /// A reduction over so few elements that it is written out: then it is elementwise.
 bool is_expanded(const ir::Graph& graph, const ir::Node& node);
 
+/// Rows that a pass over both dims of a matrix takes at once.
+constexpr int64_t kRowsAtOnce = 8;
+
+/// A fold over parts of the rows of a large matrix: it reads a contiguous [m, n] through a view [parts, m / parts, n] and folds the
+/// middle. Its group may fold the columns as well.
+bool folds_parts_of_rows(const ir::Graph& graph, const ir::Node& node);
+
 struct Group {
   std::vector<int> nodes;  // in program order
   bool library = false;    // its one node is a library call
   int anchor = -1;         // the contraction among its nodes whose epilogue the others are (jit/contraction.h)
   std::vector<int64_t> domain;
   uint32_t mask = 0;                // domain dims folded by its reductions
+  int64_t row_parts = 0;            // where it folds rows too (folds_parts_of_rows): into how many parts they fall
   std::vector<ir::ValueId> stored;  // fresh values that it leaves in memory
 };
 

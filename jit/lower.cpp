@@ -23,7 +23,7 @@ Lowering::Lowering(const Graph& graph, const MemoryMap& memory, const Group& gro
   for (size_t d = 0; d < group.domain.size(); ++d)
     for (int64_t extent : factors_[d]) {
       extents_.push_back(extent);
-      inner_.push_back(group.mask >> d & 1);
+      inner_.push_back((group.mask >> d & 1) || (group.row_parts != 0 && d == 1));
       domain_dim_.push_back(d);
     }
   const size_t loops = extents_.size();
@@ -36,6 +36,8 @@ Lowering::Lowering(const Graph& graph, const MemoryMap& memory, const Group& gro
     }
     domain_.push_back(std::move(a));
   }
+  if (group.row_parts != 0)
+    for (int64_t& c : domain_[0].coefficients) c *= kRowsAtOnce;
 }
 
 std::pair<size_t, size_t> Lowering::factor_of(size_t loop) const {
@@ -46,6 +48,7 @@ std::pair<size_t, size_t> Lowering::factor_of(size_t loop) const {
 
 LoweredNest Lowering::run() {
   collect();
+  if (group_.row_parts != 0) return run_both_ways();
   for (int level = 0; level <= deepest_; ++level) {
     if (level > 0) emit_stores({level, false});
     emit_wide(level);
@@ -63,6 +66,9 @@ int Lowering::level(ValueId v) {
   const bool view = n.kind == ir::NodeKind::CallOp && n.op->kind == ir::OpKind::View;
   if (view) {
     result = level(n.operands[0].tensor);
+  } else if (is_member(v) && folds_parts_of_rows(graph_, n)) {
+    result = level(n.operands[0].tensor);
+    row_folds_.push_back(v);
   } else if (is_member(v)) {
     const bool reduces = role_of(graph_, n) == Role::Reduction && reduced_mask(graph_, n) != 0;
     for (size_t i = n.op->kind == ir::OpKind::Effect ? 1 : 0; i < n.operands.size(); ++i)
@@ -77,7 +83,11 @@ int Lowering::level(ValueId v) {
 }
 
 void Lowering::collect() {
-  for (ValueId v : group_.stored) stores_.push_back({v, v, level(v), is_wide(graph_.spec(v).sizes), false});
+  for (ValueId v : group_.stored) {
+    const int passed = level(v);
+    if (std::find(row_folds_.begin(), row_folds_.end(), v) == row_folds_.end())
+      stores_.push_back({v, v, passed, is_wide(graph_.spec(v).sizes), false});
+  }
   for (int n : group_.nodes)
     if (writes_first_operand(node(n))) {
       const ValueId v = node(n).outputs[0];
@@ -197,7 +207,10 @@ void Lowering::finish() {
   for (const Expr& e : n.exprs) out_.work += e.kind == ExprKind::Op ? 2 : 1;
   out_.work *= out_.points;
   name();
-  if (scheduled_) schedule_loops(n);
+  if (group_.row_parts != 0)
+    n.vector_dim = 2;  // parts, groups of rows, columns: in this order
+  else if (scheduled_)
+    schedule_loops(n);
 }
 
 void Lowering::name() {
@@ -217,6 +230,12 @@ void Lowering::name() {
 LoweredNest lower(const Graph& graph, const MemoryMap& memory, const Group& group, const std::vector<int>& scalar_index, bool scheduled) {
   std::vector<std::vector<int64_t>> factors;
   for (int64_t s : group.domain) factors.push_back({s});
+  if (group.row_parts != 0) {
+    factors[0] = {group.row_parts, group.domain[0] / group.row_parts / kRowsAtOnce};
+    try {
+      return Lowering(graph, memory, group, scalar_index, factors, scheduled).run();
+    } catch (const SplitRequest&) { throw LoweringError("a pass over rows and columns has its own loops"); }
+  }
   for (int attempt = 0; attempt < 8; ++attempt) {
     Lowering lowering(graph, memory, group, scalar_index, factors, scheduled);
     try {

@@ -125,6 +125,13 @@ class Lowering {
   // A reduction over few elements, written out.
   int expanded(const ir::Node& n, const Coordinates& at, Place place);
 
+  // ---- both dims of a matrix (lower_both_ways.cpp) ----
+
+  LoweredNest run_both_ways();
+  Coordinates part_coordinates(ir::ValueId v) const;
+  int fold_row(ir::ValueId v, int total, Place place);
+  int total_so_far(ir::ValueId v, Place place);
+
   // ---- stores ----
 
   void emit_store(const PendingStore& s, Place place);
@@ -159,6 +166,7 @@ class Lowering {
   std::vector<PendingStore> stores_;
   std::map<ir::ValueId, int> levels_, reductions_, reduction_ids_;
   std::map<ir::ValueId, int64_t> costs_;
+  std::vector<ir::ValueId> row_folds_;
   int deepest_ = 0;
   std::map<int, Stage> stages_;
   std::map<std::tuple<ir::ValueId, ScalarType, ir::ValueId, int64_t>, int> buffers_;

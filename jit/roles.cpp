@@ -18,6 +18,7 @@ using ir::OpKind;
 
 namespace {
 constexpr int64_t kMostExpanded = 4, kFewestExpanded = 64;
+constexpr int64_t kLargeMatrixBytes = 4 << 20;
 
 bool is_primitive_reduction(std::string_view op) {
   static constexpr std::array names = {"sum", "prod", "amax", "amin", "any", "all", "argmax", "argmin", "max_dim", "min_dim"};
@@ -117,6 +118,18 @@ uint32_t squeezed_mask(IntArrayRef sizes, uint32_t mask) {
     ++at;
   }
   return result;
+}
+
+bool folds_parts_of_rows(const Graph& graph, const Node& node) {
+  const std::string_view op = node.kind == NodeKind::CallOp ? node.op->name : "";
+  if ((op != "sum" && op != "amax" && op != "amin") || node.inplace || is_expanded(graph, node)) return false;
+  const ir::TensorSpec& parts = graph.spec(node.operands[0].tensor);
+  const Node& view = graph.node_of(node.operands[0].tensor);
+  if (parts.rank() != 3 || reduced_mask(graph, node) != 2 || view.kind != NodeKind::CallOp || view.op->name != "view") return false;
+  const ir::TensorSpec& whole = graph.spec(view.operands[0].tensor);
+  return whole.rank() == 2 && whole.is_contiguous() && whole.dtype == graph.spec(node.outputs[0]).dtype &&
+         (whole.dtype == kFloat32 || whole.dtype == kFloat64) && whole.sizes[1] == parts.sizes[2] && whole.sizes[1] > 1 &&
+         parts.sizes[1] % kRowsAtOnce == 0 && whole.numel() * element_size(whole.dtype) >= kLargeMatrixBytes;
 }
 
 bool is_expanded(const Graph& graph, const Node& node) {

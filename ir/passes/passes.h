@@ -32,7 +32,8 @@ Graph fold_constants(const Graph& graph);
 Graph expand_small_products(const Graph& graph);
 
 /// Folds over very many elements become two: over rows, then over the rows' results. Shorter chains of additions are more exact, and
-/// rows can be shared among threads. The cut depends on the sizes alone.
+/// rows can be shared among threads. Folds over the rows of a large matrix whose columns are folded too become two likewise: over parts
+/// of the rows, then over the parts, so that one pass can do both. The cuts depend on the sizes alone.
 Graph split_reductions(const Graph& graph);
 
 /// Removes what no output, effect or possible failure needs.

@@ -191,5 +191,17 @@ TEST(SplitReductions, LongFoldsGoByRows) {
   EXPECT_EQ(to_string(g.spec(g.outputs[0])), "f16[1, 1]");
 }
 
+TEST(SplitReductions, FoldsOfRowsGoByPartsWhereColumnsAreFoldedToo) {
+  const Graph g = split_reductions(parse(R"(
+    %0: f32[2048, 1024] = placeholder "x"
+    %1: f32[2048, 1024] = placeholder "y"
+    %2 = sum(%0, dim=[0], keepdim=true, dtype=none)
+    %3 = sum(%0, dim=[1], keepdim=false, dtype=none)
+    %4 = sum(%1, dim=[0], keepdim=false, dtype=none)
+    return %2, %3, %4)"));
+  EXPECT_EQ(count(g, "sum"), 4);
+  EXPECT_EQ(to_string(g.spec(g.outputs[0])), "f32[1, 1024]");
+}
+
 }  // namespace
 }  // namespace tailor::ir

@@ -103,6 +103,38 @@ TEST(Fuse, ReductionsOfDifferentDimsAreApart) {
   for (const Group& g : f.groups) EXPECT_EQ(g.stored.size(), 1u) << "the square is computed again, not kept";
 }
 
+TEST(Fuse, LargeMatricesAreFoldedAlongBothDimsInOnePass) {
+  const auto passes = [](std::string_view size, std::string_view dtype = "f32") {
+    const std::string text = R"(
+    %0: )" + std::string(dtype) +
+                             std::string(size) + R"( = placeholder "x"
+    %1 = mul(%0, %0)
+    %2 = sum(%1, dim=[0], keepdim=false, dtype=none)
+    %3 = sub(%0, 1.0)
+    %4 = amax(%3, dim=[1], keepdim=false)
+    return %2, %4)";
+    int folding = 0;
+    for (const Group& g : fused(text).groups) folding += g.row_parts != 0 && g.mask != 0;
+    return folding;
+  };
+  EXPECT_EQ(passes("[2048, 1024]"), 1);
+  EXPECT_EQ(passes("[1024, 1024]", "f64"), 1);
+  EXPECT_EQ(passes("[2044, 1024]"), 0) << "rows go by eights";
+  EXPECT_EQ(passes("[512, 1024]"), 0) << "it stays in the cache";
+  EXPECT_EQ(passes("[64, 32768]"), 0) << "the row of results does not";
+}
+
+TEST(Fuse, AFoldOfRowsStaysOutOfPassesThatNeedTheirOwnFolds) {
+  for (const Group& g : fused(R"(
+    %0: f32[2048, 1024] = placeholder "x"
+    %1 = softmax(%0, dim=1, dtype=none)
+    %2 = sum(%0, dim=[0], keepdim=false, dtype=none)
+    %3 = mul(%1, %0)
+    return %3, %2)")
+                            .groups)
+    EXPECT_TRUE(g.row_parts == 0 || g.stored.size() == 1u);
+}
+
 TEST(Fuse, DearProducersAreKept) {
   const Fused f = fused(R"(
     %0: f32[400] = placeholder "x"

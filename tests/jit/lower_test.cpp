@@ -87,6 +87,43 @@ TEST(Lower, ColumnReductions) {
                  kReduced);
 }
 
+TEST(Lower, BothDimsOfALargeMatrix) {
+  check_backends(R"(graph "maxima" {
+    %0: f32[1160, 1003] = placeholder "x"
+    %1: f32[1003] = placeholder "y"
+    %2 = mul(%0, %1)
+    %3 = amax(%2, dim=[0], keepdim=true)
+    %4 = amin(%0, dim=[0], keepdim=false)
+    %5 = sub(%0, 1.0)
+    %6 = amax(%5, dim=[1], keepdim=true)
+    %7 = mul(%6, 0.5)
+    return %3, %4, %7, %5
+  })");
+  check_backends(R"(graph "sums" {
+    %0: f64[1024, 640] = placeholder "x"
+    %1 = mul(%0, %0)
+    %2 = sum(%1, dim=[0], keepdim=false, dtype=none)
+    %3 = abs(%0)
+    %4 = mean(%3, dim=[1], keepdim=false, dtype=none)
+    %5 = add(%2, 1.0)
+    return %5, %4
+  })",
+                 1e-12);
+}
+
+TEST(Lower, BothDimsBesideASoftmax) {
+  check_backends(R"(graph "beside" {
+    %0: f32[1056, 1000] = placeholder "x"
+    %1 = softmax(%0, dim=1, dtype=none)
+    %2 = amax(%0, dim=[0], keepdim=false)
+    %3 = amax(%0, dim=[1], keepdim=true)
+    %4 = sub(%0, %3)
+    %5 = add(%4, %2)
+    return %1, %2, %5
+  })",
+                 kReduced);
+}
+
 TEST(Lower, FullReduction) {
   check_backends(R"(graph "full" {
     %0: f32[3, 5, 7] = placeholder "x"
