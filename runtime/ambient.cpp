@@ -1,6 +1,10 @@
 #include "runtime/ambient.h"
 
+#include "runtime/ambient_hook.h"
+
 namespace tailor {
+
+void (*before_process_mode_change)() = nullptr;
 
 namespace detail {
 constinit thread_local uint64_t thread_ambient = 0;
@@ -8,6 +12,8 @@ constinit std::atomic<uint64_t> process_ambient{static_cast<uint64_t>(kFloat32) 
 
 static void set_process_bits(uint64_t mask, uint64_t value) {
   uint64_t old = process_ambient.load();
+  if ((old & mask) == value) return;
+  if (before_process_mode_change != nullptr) before_process_mode_change();
   while (!process_ambient.compare_exchange_weak(old, (old & ~mask) | value)) {}
 }
 }  // namespace detail

@@ -254,6 +254,10 @@ void Invocation::host_access(TensorImpl&, bool, std::source_location where) {
   end_segment(StepKind::Escape, where);
 }
 
+void Invocation::mode_change() {
+  if (mode_ != Mode::Eager && path_.size() != segment_begin_) end_segment(StepKind::Escape, {});
+}
+
 void Invocation::finish() { end_segment(StepKind::Return, {}); }
 
 void Invocation::end_segment(StepKind kind, std::source_location where) {

@@ -66,6 +66,9 @@ class Invocation final : public OpInterceptor {
   std::vector<Tensor> op_many(const OpCall& call) override;
   void host_access(TensorImpl& tensor, bool write, std::source_location where) override;
 
+  /// A mode of the process is about to change: what was followed under the old one is computed under it.
+  void mode_change();
+
   /// Another thread needs the value of a lazy tensor or of memory with pending writes.
   void compute_for_other_thread(const TensorImpl& wanted);
 

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "frontend/follow/invocation.h"
+#include "runtime/ambient_hook.h"
 
 namespace tailor::follow {
 namespace {
@@ -61,7 +62,11 @@ void redeem(TensorImpl& impl, bool, std::source_location where) {
   if (pin.get()) pin.get()->compute_for_other_thread(impl);
 }
 
-[[maybe_unused]] const bool installed = (pending_hook = redeem, true);
+void compute_before_mode_change() {
+  if (auto* invocation = dynamic_cast<Invocation*>(current_interceptor())) invocation->mode_change();
+}
+
+[[maybe_unused]] const bool installed = (pending_hook = redeem, before_process_mode_change = compute_before_mode_change, true);
 
 }  // namespace
 

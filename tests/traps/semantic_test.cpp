@@ -283,6 +283,27 @@ TEST(Semantic, ShapesThatDependOnData) {
   }
 }
 
+// The modes of the process change between two ops of one call.
+TEST(Semantic, DefaultDtypeChangedInside) {
+  bool more = false;
+  const auto body = [&](Tensor x) {
+    Tensor y = x / 2;
+    set_default_dtype(kFloat64);
+    Tensor z = x / 4;
+    if (more) z = z * 3;
+    set_default_dtype(kFloat32);
+    return Tensors{y, z, x / 8};
+  };
+  for (bool pure : {false, true}) {
+    auto f = compile(body, {.pure = pure});
+    const Tensor x = tensor({1, 2, 3});
+    for (int i = 0; i < 9; ++i) {
+      more = !pure && i % 3 == 2;
+      testing::expect_same(f(x), body(x));
+    }
+  }
+}
+
 // B04
 TEST(Semantic, HostReadsThroughViewsMadeBefore) {
   Tensor w = f32({0, 0}), second = w.narrow(0, 1, 1);
