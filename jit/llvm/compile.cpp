@@ -161,7 +161,8 @@ class BackgroundWarmUp {
       done_.store(true, std::memory_order_release);
     }).detach();
   }
-  ~BackgroundWarmUp() {
+  ~BackgroundWarmUp() { wait(); }
+  void wait() const {
     while (getpid() == process_ && !done_.load(std::memory_order_acquire)) std::this_thread::yield();
   }
 
@@ -172,6 +173,14 @@ class BackgroundWarmUp {
 
 }  // namespace
 
-void warm_up_in_background() { static const BackgroundWarmUp once; }
+void warm_up_in_background() {
+  static const BackgroundWarmUp once;
+  // LLVM makes statics of its own while it warms up, and those go before `once`; a thread's variables go before any static.
+  struct WaitWhenTheThreadEnds {
+    ~WaitWhenTheThreadEnds() { once.wait(); }
+  };
+  static thread_local const WaitWhenTheThreadEnds waiting;
+  (void)waiting;
+}
 
 }  // namespace tailor::jit
