@@ -235,9 +235,11 @@ FreeBlock* from_system(Central& c, int k) {
   ++c.free_count[i];
 }
 
+// The sanitizers' malloc ends the process for sizes that it cannot serve.
+constexpr bool from_malloc(size_t bytes) { return TAILOR_PLAIN_MALLOC && bytes < (size_t{1} << 36); }
+
 [[gnu::noinline]] void* allocate_large_counted(size_t bytes) {
-  void* block =
-      TAILOR_PLAIN_MALLOC && bytes < (size_t{1} << 36) ? std::aligned_alloc(64, (bytes + 63) / 64 * 64) : detail::allocate_large(bytes);
+  void* block = from_malloc(bytes) ? std::aligned_alloc(64, std::max<size_t>(64, (bytes + 63) / 64 * 64)) : detail::allocate_large(bytes);
   if (block == nullptr) out_of_memory(bytes);
   ThreadCache& t = thread_cache;
   if (t.counts == nullptr && !t.ended) begin_thread(t);
@@ -253,7 +255,7 @@ FreeBlock* from_system(Central& c, int k) {
 }
 
 [[gnu::noinline]] void release_large_counted(void* block, size_t bytes) noexcept {
-  if (TAILOR_PLAIN_MALLOC)
+  if (from_malloc(bytes))
     std::free(block);
   else
     detail::release_large(block, bytes);
@@ -325,5 +327,7 @@ AllocatorStats allocator_stats() {
 }
 
 void empty_allocator_cache() { detail::empty_large_cache(); }
+
+bool allocator_keeps_blocks() { return !TAILOR_PLAIN_MALLOC; }
 
 }  // namespace tailor

@@ -31,4 +31,7 @@ AllocatorStats allocator_stats();
 /// Gives the kept large blocks back to the system.
 void empty_allocator_cache();
 
+/// Whether released blocks are kept. In sanitizer builds each comes from malloc and goes back to it, so that its misuse is seen.
+bool allocator_keeps_blocks();
+
 }  // namespace tailor
