@@ -2,10 +2,11 @@
 # the include path of a target holds links to just these folders, so that a wrong-way include does not build.
 
 add_library(tailor_options INTERFACE)
+# clang reports libstdc++ 12's own use of get_temporary_buffer, wherever std::stable_sort is used; g++ keeps that warning.
 target_compile_options(tailor_options INTERFACE
   -Wall -Wextra -Werror -ffp-contract=off -fno-math-errno -fno-trapping-math -ftls-model=initial-exec
   "$<$<CXX_COMPILER_ID:GNU>:-Wno-psabi;-Wno-init-list-lifetime>"
-  $<$<CXX_COMPILER_ID:Clang>:-Wno-unused-lambda-capture -Wno-psabi>)
+  $<$<CXX_COMPILER_ID:Clang>:-Wno-unused-lambda-capture -Wno-psabi -Wno-deprecated-declarations>)
 if(TAILOR_SANITIZE)
   target_compile_options(tailor_options INTERFACE -fsanitize=${TAILOR_SANITIZE} -fno-omit-frame-pointer -g1)
   target_link_options(tailor_options INTERFACE -fsanitize=${TAILOR_SANITIZE})
