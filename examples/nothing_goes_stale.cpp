@@ -21,7 +21,9 @@ int main() {
   right = right && scaled(x).item<float>() == 41;
 
   auto step = tl::compile([](tl::Tensor w, tl::Tensor g, tl::Scalar lr) { return w - lr * g; });
-  for (int i = 1; i <= 100; ++i) right = right && step(tl::ones({3}), tl::ones({3}), 1.0 / i)[0].item<float>() == static_cast<float>(1 - static_cast<double>(static_cast<float>(1.0 / i)));
+  for (int i = 1; i <= 100; ++i)
+    right = right && step(tl::ones({3}), tl::ones({3}), 1.0 / i)[0].item<float>() ==
+                         static_cast<float>(1 - static_cast<double>(static_cast<float>(1.0 / i)));
 
   int bodies = 0;
   auto pure = tl::compile(
@@ -31,6 +33,9 @@ int main() {
       },
       {.pure = true});
   for (int i = 0; i < 1000; ++i) pure(x);
-  std::cout << "scaled\n" << scaled.stats() << "\nstep\n" << step.stats() << "\npure: the body ran " << bodies << " times in 1000 calls\n" << pure.stats();
+  std::cout << "scaled\n"
+            << scaled.stats() << "\nstep\n"
+            << step.stats() << "\npure: the body ran " << bodies << " times in 1000 calls\n"
+            << pure.stats();
   return right && bodies < 20 ? 0 : 1;
 }

@@ -81,8 +81,8 @@ Scalar Tensor::item(Where where) const {
 
 void* Tensor::typed_data(ScalarType expected, bool write, Where where) const {
   TensorImpl& impl = impl_of(*this);
-  check(expected == ScalarType::Undefined || expected == impl.spec.dtype, "expected scalar type ", expected, " but found ",
-        impl.spec.dtype, at(where));
+  check(expected == ScalarType::Undefined || expected == impl.spec.dtype, "expected scalar type ", expected, " but found ", impl.spec.dtype,
+        at(where));
   prepare_host_access(impl, write, where);
   if (write) {
     impl.storage->set_exposed();

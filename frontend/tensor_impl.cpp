@@ -71,7 +71,8 @@ size_t storage_bytes(const ir::TensorSpec& spec) {
     overflow |= __builtin_mul_overflow(reach, element_size(spec.dtype), &reach);
     overflow |= __builtin_add_overflow(bytes, reach, &bytes);
   }
-  check<OutOfMemoryError>(!overflow, "Storage size calculation overflowed with sizes=", IntArrayRef(spec.sizes), " and strides=", IntArrayRef(spec.strides));
+  check<OutOfMemoryError>(!overflow, "Storage size calculation overflowed with sizes=", IntArrayRef(spec.sizes),
+                          " and strides=", IntArrayRef(spec.strides));
   return static_cast<size_t>(bytes);
 }
 

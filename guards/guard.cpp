@@ -130,8 +130,9 @@ std::string Guard::actual(const CallDescriptor& call) const {
     case GuardKind::ModuleEpoch: return std::to_string(call.module_epoch);
     case GuardKind::Aliasing: return "another pattern";
     case GuardKind::Structure:
-      return std::to_string(dim < 0 ? static_cast<int64_t>(call.structure.size())
-                                    : static_cast<size_t>(dim) < call.structure.size() ? call.structure[static_cast<size_t>(dim)] : -1);
+      return std::to_string(dim < 0                                            ? static_cast<int64_t>(call.structure.size())
+                            : static_cast<size_t>(dim) < call.structure.size() ? call.structure[static_cast<size_t>(dim)]
+                                                                               : -1);
     case GuardKind::ScalarValue:
       if (static_cast<size_t>(index) < call.scalars.size()) out << call.scalars[static_cast<size_t>(index)];
       return out.str();
@@ -178,7 +179,8 @@ namespace {
 std::pair<int64_t, int64_t> alias_of(std::span<const TensorFact> tensors, size_t i) {
   const auto byte_offset = [](const TensorFact& t) { return t.spec ? t.offset * element_size(t.spec->dtype) : 0; };
   for (size_t j = 0; j < i; ++j) {
-    if (tensors[j].storage && tensors[j].storage == tensors[i].storage) return {static_cast<int64_t>(j), byte_offset(tensors[i]) - byte_offset(tensors[j])};
+    if (tensors[j].storage && tensors[j].storage == tensors[i].storage)
+      return {static_cast<int64_t>(j), byte_offset(tensors[i]) - byte_offset(tensors[j])};
   }
   return {static_cast<int64_t>(i), 0};
 }

@@ -10,20 +10,20 @@
 namespace tailor::guards {
 
 enum class GuardKind : uint8_t {
-  Defined,       // a tensor is (or is not) defined
+  Defined,  // a tensor is (or is not) defined
   Dtype,
   Device,
   Rank,
-  Size,          // one dimension
-  Stride,        // one dimension
+  Size,    // one dimension
+  Stride,  // one dimension
   RequiresGrad,
-  ScalarValue,   // by kind and bits
-  Structure,     // container lengths, presence, keys
-  Aliasing,      // which arguments share storage, and how far apart they start
-  Ambient,       // grad mode, default dtype, determinism, fast-math
-  ModuleEpoch,   // no parameter handle or submodule was replaced since
-  Liveness,      // a captured tensor is alive and has its description still
-  Step,          // a comparison made while following
+  ScalarValue,  // by kind and bits
+  Structure,    // container lengths, presence, keys
+  Aliasing,     // which arguments share storage, and how far apart they start
+  Ambient,      // grad mode, default dtype, determinism, fast-math
+  ModuleEpoch,  // no parameter handle or submodule was replaced since
+  Liveness,     // a captured tensor is alive and has its description still
+  Step,         // a comparison made while following
 };
 std::string_view to_string(GuardKind kind);
 
@@ -32,11 +32,11 @@ double typical_cost(GuardKind kind);
 
 struct Guard {
   GuardKind kind = GuardKind::Dtype;
-  int index = 0;         // which tensor, scalar or structure word of the descriptor
-  int dim = -1;          // Size, Stride
-  int64_t expected = 0;  // the value in 64 bits: dtype, size, stride, flag, bits of a scalar ...
-  std::string path;      // args[1].weights["w"].size(0)
-  std::string source;    // "model.cpp:17": the line that made it necessary; may be empty
+  int index = 0;                 // which tensor, scalar or structure word of the descriptor
+  int dim = -1;                  // Size, Stride
+  int64_t expected = 0;          // the value in 64 bits: dtype, size, stride, flag, bits of a scalar ...
+  std::string path;              // args[1].weights["w"].size(0)
+  std::string source;            // "model.cpp:17": the line that made it necessary; may be empty
   std::vector<int64_t> pattern;  // Aliasing
 
   /// `args[0].size(0) == 64`

@@ -46,13 +46,15 @@ std::vector<Guard> GuardSet::guards() const {
   for (size_t i = 0; i < structure_.size(); ++i) {
     add(GuardKind::Structure, 0, static_cast<int>(i), structure_[i], "args.structure[" + std::to_string(i) + "]", "");
   }
-  for (const ScalarGuard& g : scalars_) add(GuardKind::ScalarValue, g.index, static_cast<int>(g.value.kind()), g.value.bits(), g.path, g.source);
+  for (const ScalarGuard& g : scalars_)
+    add(GuardKind::ScalarValue, g.index, static_cast<int>(g.value.kind()), g.value.bits(), g.path, g.source);
   for (const SpecGuard& g : specs_) {
     add(GuardKind::Defined, g.index, -1, g.defined, g.path + ".defined()", g.source);
     if (!g.defined) continue;
     const ir::TensorSpec& s = g.spec;
     add(GuardKind::Dtype, g.index, -1, static_cast<int64_t>(s.dtype), g.path + ".dtype()", g.source);
-    add(GuardKind::Device, g.index, -1, (static_cast<int64_t>(s.device.type()) << 8) | (s.device.index() & 0xff), g.path + ".device()", g.source);
+    add(GuardKind::Device, g.index, -1, (static_cast<int64_t>(s.device.type()) << 8) | (s.device.index() & 0xff), g.path + ".device()",
+        g.source);
     add(GuardKind::Rank, g.index, -1, s.rank(), g.path + ".dim()", g.source);
     for (int d = 0; d < s.rank(); ++d) {
       add(GuardKind::Size, g.index, d, s.sizes[static_cast<size_t>(d)], g.path + ".size(" + std::to_string(d) + ")", g.source);
@@ -62,9 +64,7 @@ std::vector<Guard> GuardSet::guards() const {
     }
     add(GuardKind::RequiresGrad, g.index, -1, s.requires_grad, g.path + ".requires_grad()", g.source);
   }
-  if (aliasing_) {
-    all.push_back(Guard{GuardKind::Aliasing, 0, -1, 0, "args", "", *aliasing_});
-  }
+  if (aliasing_) { all.push_back(Guard{GuardKind::Aliasing, 0, -1, 0, "args", "", *aliasing_}); }
   return all;
 }
 

@@ -39,7 +39,8 @@ class GuardSet {
     ir::TensorSpec spec;
     std::string path, source;
     mutable std::atomic<uint64_t> passed{0};  // the id of the tensor that passed last: ids are never used twice
-    SpecGuard(int i, bool d, ir::TensorSpec s, std::string p, std::string src) : index(i), defined(d), spec(std::move(s)), path(std::move(p)), source(std::move(src)) {}
+    SpecGuard(int i, bool d, ir::TensorSpec s, std::string p, std::string src)
+        : index(i), defined(d), spec(std::move(s)), path(std::move(p)), source(std::move(src)) {}
     SpecGuard(const SpecGuard& o) : SpecGuard(o.index, o.defined, o.spec, o.path, o.source) {}
     SpecGuard& operator=(const SpecGuard&) = delete;
   };

@@ -6,10 +6,10 @@
 namespace tailor::guards {
 
 struct Miss {
-  int entry = 0;          // which entry's guard failed
-  std::string guard;      // args[0].size(0) == 64
-  std::string actual;     // 48
-  std::string source;     // model.cpp:17
+  int entry = 0;       // which entry's guard failed
+  std::string guard;   // args[0].size(0) == 64
+  std::string actual;  // 48
+  std::string source;  // model.cpp:17
   std::string suggestion;
   /// `args[0].size(0) == 64 failed: got 48 (first needed at model.cpp:17)`
   std::string text() const { return guard + " failed: got " + actual + (source.empty() ? "" : " (first needed at " + source + ")"); }

@@ -30,8 +30,10 @@ Bits host_formula(const Bits* args, int count) {
   A algebra;
   const auto result = call_formula<Op>(
       algebra, count, [&](int i) { return from_word<typename A::Value>(args[i]); }, [&](int i) { return args[i] != 0; });
-  if constexpr (std::same_as<T, bool>) return result != 0;  // true + true computes 2
-  else return to_word(result);
+  if constexpr (std::same_as<T, bool>)
+    return result != 0;  // true + true computes 2
+  else
+    return to_word(result);
 }
 
 template <class Op>

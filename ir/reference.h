@@ -17,13 +17,20 @@ struct HostTensor {
   TensorSpec spec;  // always contiguous
   std::vector<std::byte> bytes;
   HostTensor() = default;
-  explicit HostTensor(const TensorSpec& like) : spec(like.dtype, like.sizes, like.device), bytes(static_cast<size_t>(spec.numel() * element_size(spec.dtype))) {}
+  explicit HostTensor(const TensorSpec& like)
+      : spec(like.dtype, like.sizes, like.device), bytes(static_cast<size_t>(spec.numel() * element_size(spec.dtype))) {}
   double get(int64_t i) const;
   int64_t get_int(int64_t i) const;
-  void set(int64_t i, double value);   // rounds or converts to the dtype
+  void set(int64_t i, double value);  // rounds or converts to the dtype
   void set_int(int64_t i, int64_t value);
-  template <class T> T* data() { return reinterpret_cast<T*>(bytes.data()); }
-  template <class T> const T* data() const { return reinterpret_cast<const T*>(bytes.data()); }
+  template <class T>
+  T* data() {
+    return reinterpret_cast<T*>(bytes.data());
+  }
+  template <class T>
+  const T* data() const {
+    return reinterpret_cast<const T*>(bytes.data());
+  }
 };
 
 /// Reads strided memory into contiguous host memory, and back.

@@ -19,8 +19,10 @@ struct TensorSpec {
 
   TensorSpec() = default;
   /// A contiguous tensor.
-  TensorSpec(ScalarType type, IntArrayRef size, Device where = {}) : dtype(type), device(where), sizes(size), strides(contiguous_strides(size)) {}
-  TensorSpec(ScalarType type, IntArrayRef size, IntArrayRef stride, Device where) : dtype(type), device(where), sizes(size), strides(stride) {}
+  TensorSpec(ScalarType type, IntArrayRef size, Device where = {})
+      : dtype(type), device(where), sizes(size), strides(contiguous_strides(size)) {}
+  TensorSpec(ScalarType type, IntArrayRef size, IntArrayRef stride, Device where)
+      : dtype(type), device(where), sizes(size), strides(stride) {}
 
   int64_t rank() const { return static_cast<int64_t>(sizes.size()); }
   int64_t numel() const { return product(sizes); }
@@ -36,7 +38,8 @@ struct TensorSpec {
 std::string to_string(const TensorSpec& spec);
 std::ostream& operator<<(std::ostream& out, const TensorSpec& spec);
 
-/// The strides PyTorch gives the result of a pointwise op over these operands: contiguous, unless the operands agree on another dense order.
+/// The strides PyTorch gives the result of a pointwise op over these operands: contiguous, unless the operands agree on another dense
+/// order.
 Dims pointwise_output_strides(IntArrayRef sizes, std::span<const TensorSpec* const> operands);
 
 /// Broadcasting of two shapes; throws Error with torch's text ("The size of tensor a (3) must match ...").

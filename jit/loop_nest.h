@@ -24,7 +24,11 @@ struct Size {
   int param = -1;
   Size() = default;
   Size(int64_t v) : value(v) {}
-  static Size parameter(int index) { Size s; s.param = index; return s; }
+  static Size parameter(int index) {
+    Size s;
+    s.param = index;
+    return s;
+  }
   bool is_static() const { return param < 0; }
   friend bool operator==(const Size&, const Size&) = default;
 };
@@ -57,26 +61,26 @@ struct Access {
 };
 
 enum class ExprKind : uint8_t {
-  Load,         // access (type = the buffer's dtype; half types arrive as float values)
-  Literal,      // literal, in `type`
-  Param,        // run-time scalar `param`, converted to `type`; `literal` holds the value seen when recording: its kind says how to
-                // read the parameter's bits
-  Index,        // an affine function of the loop indices, as an integer of `type` (arange, comparisons of coordinates)
-  Op,           // pointwise op over args; args are already of the op's compute type; result rounded to `type`
-  Cast,         // args[0] to `type` (PyTorch's conversion rules)
-  Reduced,      // the finished value of reduction `param` (only in later stages); ArgMax/ArgMin: its index
+  Load,     // access (type = the buffer's dtype; half types arrive as float values)
+  Literal,  // literal, in `type`
+  Param,    // run-time scalar `param`, converted to `type`; `literal` holds the value seen when recording: its kind says how to
+            // read the parameter's bits
+  Index,    // an affine function of the loop indices, as an integer of `type` (arange, comparisons of coordinates)
+  Op,       // pointwise op over args; args are already of the op's compute type; result rounded to `type`
+  Cast,     // args[0] to `type` (PyTorch's conversion rules)
+  Reduced,  // the finished value of reduction `param` (only in later stages); ArgMax/ArgMin: its index
 };
 
 struct Expr {
   ExprKind kind = ExprKind::Literal;
-  ScalarType type = kFloat32;      // dtype of the result; half types are carried as float values rounded to the type
-  ScalarType compute = kFloat32;   // Op: the dtype its formula is evaluated in
+  ScalarType type = kFloat32;     // dtype of the result; half types are carried as float values rounded to the type
+  ScalarType compute = kFloat32;  // Op: the dtype its formula is evaluated in
   const ir::OpDef* op = nullptr;
-  std::vector<int> args;           // indices into LoopNest::exprs
-  Access access;                   // Load
+  std::vector<int> args;  // indices into LoopNest::exprs
+  Access access;          // Load
   tailor::Scalar literal, otherwise;
-  IndexMap index;                  // Index
-  int param = -1;                  // Param, Reduced
+  IndexMap index;  // Index
+  int param = -1;  // Param, Reduced
 };
 
 enum class ReduceOp : uint8_t { Sum, Prod, Max, Min, Any, All, ArgMax, ArgMin };
@@ -85,9 +89,9 @@ enum class ReduceOp : uint8_t { Sum, Prod, Max, Min, Any, All, ArgMax, ArgMin };
 /// extents alone, never by the number of threads.
 struct Reduction {
   ReduceOp op = ReduceOp::Sum;
-  int value = -1;                       // expression folded
-  int index = -1;                       // ArgMax/ArgMin: an expression of kind Index (i64) that grows in the order of the loops
-  ScalarType accumulate = kFloat32;     // f32 for f32 and half types, f64, i64 ...
+  int value = -1;                    // expression folded
+  int index = -1;                    // ArgMax/ArgMin: an expression of kind Index (i64) that grows in the order of the loops
+  ScalarType accumulate = kFloat32;  // f32 for f32 and half types, f64, i64 ...
 };
 
 struct Store {
@@ -120,7 +124,7 @@ struct LoopNest {
   std::vector<Reduction> reductions;
   std::vector<Stage> stages;
   int64_t size_params = 0, scalar_params = 0;  // how many entries `sizes` and `scalars` have
-  bool nontemporal = false;  // large outputs that nobody reads soon
+  bool nontemporal = false;                    // large outputs that nobody reads soon
 };
 
 /// The text form, for `tailor dump --emit loops`.

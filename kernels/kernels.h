@@ -12,7 +12,10 @@ namespace tailor::kernels {
 struct TensorArg {
   void* data = nullptr;
   const ir::TensorSpec* spec = nullptr;
-  template <class T> T* as() const { return static_cast<T*>(data); }
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(data);
+  }
 };
 using Operand = ir::OperandOf<TensorArg>;
 

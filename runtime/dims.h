@@ -22,7 +22,8 @@ class IntArrayRef {
   IntArrayRef(const std::vector<int64_t>& v) : data_(v.data()), size_(v.size()) {}
   constexpr IntArrayRef(std::span<const int64_t> v) : data_(v.data()), size_(v.size()) {}
   constexpr IntArrayRef(const int64_t& one) : data_(&one), size_(1) {}
-  template <size_t N> constexpr IntArrayRef(const std::array<int64_t, N>& v) : data_(v.data()), size_(N) {}
+  template <size_t N>
+  constexpr IntArrayRef(const std::array<int64_t, N>& v) : data_(v.data()), size_(N) {}
   constexpr const int64_t* data() const { return data_; }
   constexpr size_t size() const { return size_; }
   constexpr bool empty() const { return size_ == 0; }

@@ -35,8 +35,8 @@ constexpr uint16_t float_to_half_bits(float value) {
   uint32_t magnitude = x & 0x7fffffffu;
   if (magnitude > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u);
   if (magnitude >= 0x47800000u) return static_cast<uint16_t>(sign | 0x7c00u);  // 65536 and up
-  if (magnitude < 0x38800000u) {                                             // below 2^-14: denormal or zero
-    if (magnitude < 0x33000000u) return static_cast<uint16_t>(sign);         // below 2^-25: zero
+  if (magnitude < 0x38800000u) {                                               // below 2^-14: denormal or zero
+    if (magnitude < 0x33000000u) return static_cast<uint16_t>(sign);           // below 2^-25: zero
     const uint32_t mantissa = (magnitude & 0x7fffffu) | 0x800000u;
     const uint32_t shift = 126u - (magnitude >> 23);
     const uint32_t rest = mantissa & ((1u << shift) - 1u), half = 1u << (shift - 1u);
@@ -84,31 +84,75 @@ struct BFloat16 {
   constexpr operator float() const { return bfloat16_bits_to_float(bits); }
 };
 
-template <ScalarType> struct CppTypeOf;
-template <> struct CppTypeOf<kUInt8> { using type = uint8_t; };
-template <> struct CppTypeOf<kInt8> { using type = int8_t; };
-template <> struct CppTypeOf<kInt16> { using type = int16_t; };
-template <> struct CppTypeOf<kInt32> { using type = int32_t; };
-template <> struct CppTypeOf<kInt64> { using type = int64_t; };
-template <> struct CppTypeOf<kFloat16> { using type = Half; };
-template <> struct CppTypeOf<kFloat32> { using type = float; };
-template <> struct CppTypeOf<kFloat64> { using type = double; };
-template <> struct CppTypeOf<kBool> { using type = bool; };
-template <> struct CppTypeOf<kBFloat16> { using type = BFloat16; };
-template <ScalarType S> using cpp_type = typename CppTypeOf<S>::type;
+template <ScalarType>
+struct CppTypeOf;
+template <>
+struct CppTypeOf<kUInt8> {
+  using type = uint8_t;
+};
+template <>
+struct CppTypeOf<kInt8> {
+  using type = int8_t;
+};
+template <>
+struct CppTypeOf<kInt16> {
+  using type = int16_t;
+};
+template <>
+struct CppTypeOf<kInt32> {
+  using type = int32_t;
+};
+template <>
+struct CppTypeOf<kInt64> {
+  using type = int64_t;
+};
+template <>
+struct CppTypeOf<kFloat16> {
+  using type = Half;
+};
+template <>
+struct CppTypeOf<kFloat32> {
+  using type = float;
+};
+template <>
+struct CppTypeOf<kFloat64> {
+  using type = double;
+};
+template <>
+struct CppTypeOf<kBool> {
+  using type = bool;
+};
+template <>
+struct CppTypeOf<kBFloat16> {
+  using type = BFloat16;
+};
+template <ScalarType S>
+using cpp_type = typename CppTypeOf<S>::type;
 
-template <class T> inline constexpr ScalarType scalar_type_of = ScalarType::Undefined;
-template <> inline constexpr ScalarType scalar_type_of<uint8_t> = kUInt8;
-template <> inline constexpr ScalarType scalar_type_of<int8_t> = kInt8;
-template <> inline constexpr ScalarType scalar_type_of<int16_t> = kInt16;
-template <> inline constexpr ScalarType scalar_type_of<int32_t> = kInt32;
-template <> inline constexpr ScalarType scalar_type_of<int64_t> = kInt64;
-template <> inline constexpr ScalarType scalar_type_of<long long> = kInt64;
-template <> inline constexpr ScalarType scalar_type_of<Half> = kFloat16;
-template <> inline constexpr ScalarType scalar_type_of<float> = kFloat32;
-template <> inline constexpr ScalarType scalar_type_of<double> = kFloat64;
-template <> inline constexpr ScalarType scalar_type_of<bool> = kBool;
-template <> inline constexpr ScalarType scalar_type_of<BFloat16> = kBFloat16;
+template <class T>
+inline constexpr ScalarType scalar_type_of = ScalarType::Undefined;
+template <>
+inline constexpr ScalarType scalar_type_of<uint8_t> = kUInt8;
+template <>
+inline constexpr ScalarType scalar_type_of<int8_t> = kInt8;
+template <>
+inline constexpr ScalarType scalar_type_of<int16_t> = kInt16;
+template <>
+inline constexpr ScalarType scalar_type_of<int32_t> = kInt32;
+template <>
+inline constexpr ScalarType scalar_type_of<int64_t> = kInt64;
+template <>
+inline constexpr ScalarType scalar_type_of<long long> = kInt64;
+template <>
+inline constexpr ScalarType scalar_type_of<Half> = kFloat16;
+template <>
+inline constexpr ScalarType scalar_type_of<float> = kFloat32;
+template <>
+inline constexpr ScalarType scalar_type_of<double> = kFloat64;
+template <>
+inline constexpr ScalarType scalar_type_of<bool> = kBool;
+template <>
+inline constexpr ScalarType scalar_type_of<BFloat16> = kBFloat16;
 
 /// Bytes of one element.
 constexpr int64_t element_size(ScalarType type) {

@@ -32,10 +32,15 @@ class IntrusivePtr {
  public:
   constexpr IntrusivePtr() = default;
   constexpr IntrusivePtr(std::nullptr_t) {}
-  explicit IntrusivePtr(T* p) noexcept : p_(p) { if (p_) p_->retain(); }
+  explicit IntrusivePtr(T* p) noexcept : p_(p) {
+    if (p_) p_->retain();
+  }
   IntrusivePtr(const IntrusivePtr& o) noexcept : IntrusivePtr(o.p_) {}
   IntrusivePtr(IntrusivePtr&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
-  IntrusivePtr& operator=(IntrusivePtr o) noexcept { std::swap(p_, o.p_); return *this; }
+  IntrusivePtr& operator=(IntrusivePtr o) noexcept {
+    std::swap(p_, o.p_);
+    return *this;
+  }
   ~IntrusivePtr() { reset(); }
   void reset() noexcept {
     if (T* p = std::exchange(p_, nullptr); p && p->release()) destroy(p);

@@ -30,7 +30,8 @@ void followed_chain(benchmark::State& state) {
   });
   for (int i = 0; i < 4; ++i) f(x);
   for (auto _ : state) benchmark::DoNotOptimize(f(x));
-  state.counters["per_step"] = benchmark::Counter(static_cast<double>(steps), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+  state.counters["per_step"] =
+      benchmark::Counter(static_cast<double>(steps), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 BENCHMARK(followed_chain)->Arg(1)->Arg(10)->Arg(100)->Arg(1000);
 
@@ -76,7 +77,8 @@ void guard_check(benchmark::State& state) {
     }
     benchmark::DoNotOptimize(guards.check({facts, {}, {}, 0, 0}));
   }
-  state.counters["per_tensor"] = benchmark::Counter(static_cast<double>(tensors), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+  state.counters["per_tensor"] =
+      benchmark::Counter(static_cast<double>(tensors), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 BENCHMARK(guard_check)->ArgsProduct({{1, 8, 64}, {0, 1}});
 

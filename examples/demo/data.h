@@ -14,9 +14,9 @@ namespace demo {
 namespace tl = tailor;
 
 struct Digits {
-  tl::Tensor images;   // f32 [1797, 64], pixels / 16
-  tl::Tensor labels;   // i64 [1797]
-  tl::Tensor test;     // i64: the rows of the test part
+  tl::Tensor images;  // f32 [1797, 64], pixels / 16
+  tl::Tensor labels;  // i64 [1797]
+  tl::Tensor test;    // i64: the rows of the test part
 };
 
 inline Digits load_digits(const std::string& path) {
@@ -29,8 +29,10 @@ inline Digits load_digits(const std::string& path) {
     if (line.empty() || line[0] == '#' || line.rfind("split", 0) == 0) continue;
     std::vector<std::string> cells(1);
     for (char c : line) {
-      if (c == ',') cells.emplace_back();
-      else cells.back() += c;
+      if (c == ',')
+        cells.emplace_back();
+      else
+        cells.back() += c;
     }
     if (cells.size() != 66) throw tl::Error(path + ": a row has " + std::to_string(cells.size()) + " cells, expected 66");
     if (cells[0] == "test") test.push_back(static_cast<int64_t>(labels.size()));

@@ -38,7 +38,9 @@ std::string compare(const tl::Tensor& a, const tl::Tensor& b) {
   return text;
 }
 
-double largest_difference(const tl::Tensor& a, const tl::Tensor& b) { return (a.to(tl::kDouble) - b.to(tl::kDouble)).abs().max().item<double>(); }
+double largest_difference(const tl::Tensor& a, const tl::Tensor& b) {
+  return (a.to(tl::kDouble) - b.to(tl::kDouble)).abs().max().item<double>();
+}
 
 struct Row {
   std::string name, agree = {}, truth = {};
@@ -66,7 +68,8 @@ std::string percent(double x) {
 }
 
 template <class Net>
-Row classify(const std::string& name, const std::string& folder, const std::string& file, const Digits& digits, const tl::Tensor& input, const tl::Tensor& expected) {
+Row classify(const std::string& name, const std::string& folder, const std::string& file, const Digits& digits, const tl::Tensor& input,
+             const tl::Tensor& expected) {
   auto net = std::make_shared<Net>();
   load_weights(*net, folder + "/" + file, [](const std::string& n) { return n; });
   net->eval();
@@ -77,7 +80,8 @@ Row classify(const std::string& name, const std::string& folder, const std::stri
   row.first_ms = micros([&] { compiled = fast(input); }) / 1e3;
   compiled = fast(input);
   row.agree = compare(eager, compiled);
-  time_both(row, [&] { eager = net->forward(input); }, [&] { compiled = fast(input); });
+  time_both(
+      row, [&] { eager = net->forward(input); }, [&] { compiled = fast(input); });
   const tl::Tensor test_logits = compiled.index_select(0, digits.test);
   const double right = (test_logits.argmax(1) == digits.labels.index_select(0, digits.test)).to(tl::kFloat32).mean().item<double>();
   const double off = largest_difference(test_logits, expected);
@@ -94,7 +98,8 @@ struct Text {
   std::vector<int64_t> ids;
   double off = 0;
 };
-Text write_text(CharGpt& gpt, const std::function<tl::Tensor(tl::Tensor, int64_t)>& step, const tl::Tensor& prompt, const tl::Tensor& expected_logits, const float* uniform) {
+Text write_text(CharGpt& gpt, const std::function<tl::Tensor(tl::Tensor, int64_t)>& step, const tl::Tensor& prompt,
+                const tl::Tensor& expected_logits, const float* uniform) {
   for (auto& block : gpt.blocks) {
     block->keys.zero_();
     block->values.zero_();
@@ -170,7 +175,8 @@ Row gpt(const std::string& folder, std::map<std::string, tl::Tensor>& expected) 
   row.agree = agree;
   row.ok = all_match && off < 1e-3;
   char text[128];
-  std::snprintf(text, sizeof text, "200 greedy and 200 sampled characters %s; logits within %.1e", all_match ? "as PyTorch's" : "DIFFER from PyTorch's", off);
+  std::snprintf(text, sizeof text, "200 greedy and 200 sampled characters %s; logits within %.1e",
+                all_match ? "as PyTorch's" : "DIFFER from PyTorch's", off);
   row.truth = text;
   row.stats = fast.stats();
   std::cout << "The GPT, sampled:\n\n  \"Dining out,\" said Mrs. Bennet, \"that is";
@@ -182,14 +188,16 @@ Row gpt(const std::string& folder, std::map<std::string, tl::Tensor>& expected) 
 Row options_row() {
   tl::manual_seed(0);
   const int64_t n = 1'000'000;
-  const tl::Tensor s = tl::rand({n}) * 90 + 10, k = tl::rand({n}) * 90 + 10, t = tl::rand({n}) * 2 + 0.1, r = tl::full({n}, 0.03), v = tl::rand({n}) * 0.4 + 0.1;
+  const tl::Tensor s = tl::rand({n}) * 90 + 10, k = tl::rand({n}) * 90 + 10, t = tl::rand({n}) * 2 + 0.1, r = tl::full({n}, 0.03),
+                   v = tl::rand({n}) * 0.4 + 0.1;
   auto fast = tl::compile(black_scholes, {.name = "Black-Scholes"});
   Row row{"Black-Scholes, 1M options"};
   std::vector<tl::Tensor> eager = black_scholes(s, k, t, r, v), compiled;
   row.first_ms = micros([&] { compiled = fast(s, k, t, r, v); }) / 1e3;
   compiled = fast(s, k, t, r, v);
   row.agree = compare(eager[0], compiled[0]);
-  time_both(row, [&] { eager = black_scholes(s, k, t, r, v); }, [&] { compiled = fast(s, k, t, r, v); }, 1.0);
+  time_both(
+      row, [&] { eager = black_scholes(s, k, t, r, v); }, [&] { compiled = fast(s, k, t, r, v); }, 1.0);
   // Put-call parity: C - P = S - K exp(-r t).
   const double parity = (compiled[0] - compiled[1] - (s - k * tl::exp(-r * t))).abs().max().item<double>();
   row.ok = parity < 1e-4;
@@ -226,17 +234,21 @@ int main(int argc, char** argv) try {
   for (auto& [name, tensor] : tl::io::load_safetensors(folder + "/expected.safetensors")) expected[name] = tensor;
 
   std::vector<Row> rows;
-  rows.push_back(classify<DigitsMlp>("digits MLP, 1797 images", folder, "digits_mlp.safetensors", digits, digits.images, expected["digits_mlp.logits"]));
-  rows.push_back(classify<DigitsCnn>("digits CNN, 1797 images", folder, "digits_cnn.safetensors", digits, digits.images.view({-1, 1, 8, 8}), expected["digits_cnn.logits"]));
+  rows.push_back(classify<DigitsMlp>("digits MLP, 1797 images", folder, "digits_mlp.safetensors", digits, digits.images,
+                                     expected["digits_mlp.logits"]));
+  rows.push_back(classify<DigitsCnn>("digits CNN, 1797 images", folder, "digits_cnn.safetensors", digits, digits.images.view({-1, 1, 8, 8}),
+                                     expected["digits_cnn.logits"]));
   rows.push_back(gpt(folder, expected));
   rows.push_back(options_row());
 
-  std::printf("%-26s %12s %12s %7s %10s %4s %7s %6s %10s  %s\n", "", "eager us", "compiled us", "ratio", "first ms", "ops", "kernels", "hits", "recompiles", "results");
+  std::printf("%-26s %12s %12s %7s %10s %4s %7s %6s %10s  %s\n", "", "eager us", "compiled us", "ratio", "first ms", "ops", "kernels",
+              "hits", "recompiles", "results");
   bool ok = true;
   for (const Row& row : rows) {
-    std::printf("%-26s %12.1f %12.1f %6.2fx %10.2f %4d %7d %6llu %10llu  eager/compiled: %s; %s\n", row.name.c_str(), row.eager_us, row.compiled_us,
-                row.eager_us / row.compiled_us, row.first_ms, row.stats.ops, row.stats.kernels, static_cast<unsigned long long>(row.stats.hits),
-                static_cast<unsigned long long>(row.stats.recompiles), row.agree.c_str(), row.truth.c_str());
+    std::printf("%-26s %12.1f %12.1f %6.2fx %10.2f %4d %7d %6llu %10llu  eager/compiled: %s; %s\n", row.name.c_str(), row.eager_us,
+                row.compiled_us, row.eager_us / row.compiled_us, row.first_ms, row.stats.ops, row.stats.kernels,
+                static_cast<unsigned long long>(row.stats.hits), static_cast<unsigned long long>(row.stats.recompiles), row.agree.c_str(),
+                row.truth.c_str());
     ok = ok && row.ok;
   }
   std::cout << "\n";

@@ -82,7 +82,8 @@ struct CharGpt : tl::nn::Module {
   CharGpt() {
     wte = register_module("wte", tl::nn::Embedding(kVocabulary, kWidth));
     wpe = register_module("wpe", tl::nn::Embedding(kContext, kWidth));
-    for (int i = 0; i < 2; ++i) blocks.push_back(register_module("h" + std::to_string(i), std::make_shared<GptBlock>(kWidth, kHeads, kContext)));
+    for (int i = 0; i < 2; ++i)
+      blocks.push_back(register_module("h" + std::to_string(i), std::make_shared<GptBlock>(kWidth, kHeads, kContext)));
     ln_f = register_module("ln_f", tl::nn::LayerNorm(tl::nn::LayerNormOptions({kWidth})));
     positions = tl::arange(kContext);
   }
@@ -97,7 +98,8 @@ struct CharGpt : tl::nn::Module {
 };
 
 /// Prices of European options (Black and Scholes, 1973): spot, strike, years, rate, volatility -> call and put.
-inline std::vector<tl::Tensor> black_scholes(const tl::Tensor& s, const tl::Tensor& k, const tl::Tensor& t, const tl::Tensor& r, const tl::Tensor& v) {
+inline std::vector<tl::Tensor> black_scholes(const tl::Tensor& s, const tl::Tensor& k, const tl::Tensor& t, const tl::Tensor& r,
+                                             const tl::Tensor& v) {
   const auto normal_cdf = [](const tl::Tensor& z) { return 0.5 * (1 + tl::erf(z / std::sqrt(2.0))); };
   tl::Tensor deviation = v * tl::sqrt(t);
   tl::Tensor d1 = (tl::log(s / k) + (r + 0.5 * v * v) * t) / deviation;

@@ -103,7 +103,8 @@ void CompiledFunction::reset() {
 void CompiledFunction::call(const CallOps& ops, FlatValue& arguments) {
   record_.calls.fetch_add(1, std::memory_order_relaxed);
   for (TensorHead* head : arguments.tensors) {
-    if (head && head->flags.load(std::memory_order_acquire) & TensorHead::kLazy) prepare_host_access(static_cast<TensorImpl&>(*head), false);
+    if (head && head->flags.load(std::memory_order_acquire) & TensorHead::kLazy)
+      prepare_host_access(static_cast<TensorImpl&>(*head), false);
   }
   const guards::CallDescriptor call = describe(arguments);
   const Entries& all = entries();
@@ -184,12 +185,14 @@ void CompiledFunction::add(const std::shared_ptr<Entry>& entry, const Invocation
   }
   entry->compiling_first.store(false);
   if (log_enabled(LogChannel::Guards)) {
-    for (const guards::Guard& g : entry->guards.guards()) log(LogChannel::Guards, entry->tag(), g.condition() + (g.source.empty() ? "" : "  # " + g.source));
+    for (const guards::Guard& g : entry->guards.guards())
+      log(LogChannel::Guards, entry->tag(), g.condition() + (g.source.empty() ? "" : "  # " + g.source));
   }
   std::lock_guard lock(mutex_);
   auto next = std::make_shared<Entries>(*entries_);
   if (static_cast<int>(next->size()) >= options_.cache_size_limit) {
-    const auto oldest = std::min_element(next->begin(), next->end(), [](const auto& a, const auto& b) { return a->last_used.load() < b->last_used.load(); });
+    const auto oldest = std::min_element(next->begin(), next->end(),
+                                         [](const auto& a, const auto& b) { return a->last_used.load() < b->last_used.load(); });
     if (log_enabled(LogChannel::Recompiles)) log(LogChannel::Recompiles, (*oldest)->tag(), "evicted: cache_size_limit is reached");
     next->erase(oldest);
     record_.evictions.fetch_add(1, std::memory_order_relaxed);
@@ -243,7 +246,10 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
   if (timed && hit) add_time(record_.compiled_us, record_.compiled_samples, micros_since(begin));
   if (first_call) add(shared, *invocation);
   if (pure) review_promise(entry, *invocation, ops, arguments, plan);
-  note_outcome(first_call ? "miss: recorded and compiled" : hit ? "hit: followed cached code" : invocation->recorded() ? "entry hit, new path recorded" : "entry hit, a segment ran op by op",
+  note_outcome(first_call               ? "miss: recorded and compiled"
+               : hit                    ? "hit: followed cached code"
+               : invocation->recorded() ? "entry hit, new path recorded"
+                                        : "entry hit, a segment ran op by op",
                entry.number);
   invocation->end();
   entry.give_back(invocation);
@@ -252,7 +258,8 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
 // ---- pure ----------------------------------------------------------------------------------------------------------
 
 // The plan's guards say all that the entry's say: the last hit is tried by them alone.
-bool CompiledFunction::skip_last_hit(const Entries& entries, const guards::CallDescriptor& call, const CallOps& ops, const FlatValue& arguments) {
+bool CompiledFunction::skip_last_hit(const Entries& entries, const guards::CallDescriptor& call, const CallOps& ops,
+                                     const FlatValue& arguments) {
   const size_t last = last_hit_.load(std::memory_order_relaxed);
   if (last >= entries.size() || record_.pure_promise_broken.load(std::memory_order_relaxed)) return false;
   Entry& entry = *entries[last];
@@ -310,7 +317,8 @@ bool CompiledFunction::skip(const SkipPlan& plan, const CallOps& ops, const Flat
 }
 
 // After a followed call of a pure function: makes the plan for skipping, or compares the call with it.
-void CompiledFunction::review_promise(Entry& entry, const Invocation& invocation, const CallOps& ops, const FlatValue& arguments, const SkipPlan* plan) {
+void CompiledFunction::review_promise(Entry& entry, const Invocation& invocation, const CallOps& ops, const FlatValue& arguments,
+                                      const SkipPlan* plan) {
   const guards::CallDescriptor call = describe(arguments);
   std::string why_not;
   if (plan && plan->guards.check(call) && plan->holds_captured()) {
@@ -323,7 +331,8 @@ void CompiledFunction::review_promise(Entry& entry, const Invocation& invocation
     std::string where = "its result comes from other tensors than before";
     if (!same_path && invocation.first_new_step()) {
       const follow::Step& step = *invocation.first_new_step();
-      where = step.kind == follow::StepKind::Op ? std::string(step.op->name) + " at " + ir::SourceLocation{step.where.file_name(), static_cast<int>(step.where.line())}.str()
+      where = step.kind == follow::StepKind::Op ? std::string(step.op->name) + " at " +
+                                                      ir::SourceLocation{step.where.file_name(), static_cast<int>(step.where.line())}.str()
                                                 : "where it ends";
       where = "it differs from the recorded call from " + where;
     }
@@ -376,7 +385,8 @@ Explanation CompiledFunction::explain(const std::function<void()>& call) {
   std::lock_guard lock(mutex_);
   for (const auto& entry : *entries_) {
     if (entry->number != result.entry) continue;
-    for (const guards::Guard& g : entry->guards.guards()) result.guards.push_back({std::string(to_string(g.kind)), g.condition(), g.source});
+    for (const guards::Guard& g : entry->guards.guards())
+      result.guards.push_back({std::string(to_string(g.kind)), g.condition(), g.source});
     result.segments = entry->segments();
     result.steps = static_cast<int>(entry->tree.size()) - 1;
     result.paths = static_cast<int>(entry->tree.paths());

@@ -29,7 +29,8 @@ class CompiledFunction {
   void add(const std::shared_ptr<Entry>& entry, const Invocation& invocation);
   void run(const std::shared_ptr<Entry>& entry, const CallOps& ops, const FlatValue& arguments, bool first_call);
   bool skip(const SkipPlan& plan, const CallOps& ops, const FlatValue& arguments);
-  bool skip_last_hit(const std::vector<std::shared_ptr<Entry>>& entries, const guards::CallDescriptor& call, const CallOps& ops, const FlatValue& arguments);
+  bool skip_last_hit(const std::vector<std::shared_ptr<Entry>>& entries, const guards::CallDescriptor& call, const CallOps& ops,
+                     const FlatValue& arguments);
   void review_promise(Entry& entry, const Invocation& invocation, const CallOps& ops, const FlatValue& arguments, const SkipPlan* plan);
   void add_time(double& sum, uint64_t& samples, double micros);
   static void note_outcome(const char* outcome, int entry);
@@ -38,9 +39,9 @@ class CompiledFunction {
   FunctionRecord record_;
   const uint64_t id_;
   std::atomic<uint64_t> generation_{1};
-  std::atomic<size_t> last_hit_{0};         // tried first
-  std::mutex recording_;                    // held by the thread that makes a new entry
-  mutable std::mutex mutex_;                // guards what follows; look-ups go through a thread-local copy
+  std::atomic<size_t> last_hit_{0};  // tried first
+  std::mutex recording_;             // held by the thread that makes a new entry
+  mutable std::mutex mutex_;         // guards what follows; look-ups go through a thread-local copy
   std::shared_ptr<const Entries> entries_;
   int next_entry_ = 0;
 };

@@ -64,8 +64,8 @@ void Entry::on_variant_compiled(const follow::Variant& variant, bool first_of_se
   if (log_enabled(LogChannel::Graph)) log(LogChannel::Graph, tag(), ir::print(variant.graph));
   if (log_enabled(LogChannel::Perf)) {
     std::ostringstream out;
-    out << report.ops << " ops in " << report.kernels << " kernels, compiled in " << variant.compile_ms << " ms (passes " << report.passes_ms << ", lower "
-        << report.lower_ms << ", LLVM " << report.llvm_ms << ", link " << report.link_ms << ")";
+    out << report.ops << " ops in " << report.kernels << " kernels, compiled in " << variant.compile_ms << " ms (passes "
+        << report.passes_ms << ", lower " << report.lower_ms << ", LLVM " << report.llvm_ms << ", link " << report.link_ms << ")";
     log(LogChannel::Perf, tag(), out.str());
   }
 }
@@ -90,11 +90,15 @@ void Entry::on_divergence(const follow::Step* expected, const OpCall* got) {
   std::ostringstream out;
   const auto where = [](const std::source_location& w) { return ir::SourceLocation{w.file_name(), static_cast<int>(w.line())}.str(); };
   out << "the body left the recorded path: expected ";
-  if (expected->kind == follow::StepKind::Op) out << expected->op->name << " (" << where(expected->where) << ")";
-  else out << (expected->kind == follow::StepKind::Return ? "the end" : "a read on the host");
+  if (expected->kind == follow::StepKind::Op)
+    out << expected->op->name << " (" << where(expected->where) << ")";
+  else
+    out << (expected->kind == follow::StepKind::Return ? "the end" : "a read on the host");
   out << ", got ";
-  if (got) out << got->op.name << " (" << where(got->where) << ")";
-  else out << "the end or a read on the host";
+  if (got)
+    out << got->op.name << " (" << where(got->where) << ")";
+  else
+    out << "the end or a read on the host";
   log(LogChannel::Recompiles, tag(), out.str());
 }
 
@@ -187,15 +191,19 @@ std::unique_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, c
     plan->results.push_back(from);
   }
   for (size_t i = 0; i < variant->outputs.size(); ++i) {
-    const auto used = [&](const SkipPlan::ResultTensor& r) { return r.from == SkipPlan::ResultTensor::From::Output && r.index == static_cast<int>(i); };
+    const auto used = [&](const SkipPlan::ResultTensor& r) {
+      return r.from == SkipPlan::ResultTensor::From::Output && r.index == static_cast<int>(i);
+    };
     if (std::none_of(plan->results.begin(), plan->results.end(), used)) return refuse("a value outlives the call without being returned");
   }
   plan->prototype = ops.copy_result(ops.frame);
   if (!plan->prototype.has_value()) return refuse("the result cannot be copied");
 
-  for (size_t i = 0; i < call.tensors.size(); ++i) plan->guards.require_spec(static_cast<int>(i), call.tensors[i].spec, argument_path(static_cast<int>(i)), "");
+  for (size_t i = 0; i < call.tensors.size(); ++i)
+    plan->guards.require_spec(static_cast<int>(i), call.tensors[i].spec, argument_path(static_cast<int>(i)), "");
   for (size_t i = 0; i < call.scalars.size(); ++i) {
-    plan->guards.require_scalar(static_cast<int>(i), call.scalars[i], i < scalar_paths.size() ? scalar_paths[i] : "args scalar " + std::to_string(i), "");
+    plan->guards.require_scalar(static_cast<int>(i), call.scalars[i],
+                                i < scalar_paths.size() ? scalar_paths[i] : "args scalar " + std::to_string(i), "");
   }
   plan->guards.require_structure(call.structure);
   plan->guards.require_ambient(call.ambient);

@@ -16,8 +16,9 @@ namespace tailor::detail {
 
 /// Counters and names that all entries of a function share.
 struct FunctionRecord {
-  std::string name;      // for logs: "layer (model.cpp:12)"
-  std::atomic<uint64_t> calls{0}, hits{0}, skipped{0}, misses{0}, recompiles{0}, divergences{0}, op_by_op{0}, lifts{0}, evictions{0}, compile_failures{0};
+  std::string name;  // for logs: "layer (model.cpp:12)"
+  std::atomic<uint64_t> calls{0}, hits{0}, skipped{0}, misses{0}, recompiles{0}, divergences{0}, op_by_op{0}, lifts{0}, evictions{0},
+      compile_failures{0};
   std::atomic<bool> pure_promise_broken{false};
   mutable std::mutex mutex;  // guards what follows
   int kernels = 0, ops = 0;
@@ -31,8 +32,8 @@ struct FunctionRecord {
 struct SkipPlan {
   const follow::Step* end = nullptr;
   const follow::Variant* variant = nullptr;
-  std::vector<int> arguments;                        // per input: the argument's number, or -1 for a captured tensor
-  std::vector<IntrusivePtr<TensorHead>> captured;    // per input; null for arguments
+  std::vector<int> arguments;                      // per input: the argument's number, or -1 for a captured tensor
+  std::vector<IntrusivePtr<TensorHead>> captured;  // per input; null for arguments
   std::vector<uint64_t> captured_ids;
   struct ResultTensor {
     enum class From : uint8_t { Undefined, Output, Argument } from = From::Undefined;
@@ -40,8 +41,8 @@ struct SkipPlan {
     friend bool operator==(const ResultTensor&, const ResultTensor&) = default;
   };
   std::vector<ResultTensor> results;
-  std::any prototype;          // the result with its tensors left out
-  guards::GuardSet guards;     // everything that the call could have read
+  std::any prototype;       // the result with its tensors left out
+  guards::GuardSet guards;  // everything that the call could have read
   bool holds_captured() const;
 };
 
@@ -51,7 +52,7 @@ class Entry final : public follow::EntryHost {
   ~Entry() override;
 
   const int number;
-  guards::GuardSet guards;     // written before the entry is published
+  guards::GuardSet guards;  // written before the entry is published
   std::vector<std::string> tensor_paths, scalar_paths;
   follow::TraceTree tree;
   std::atomic<uint64_t> last_used{0}, hits{0};

@@ -11,7 +11,9 @@
 
 namespace tailor {
 
-std::string MissRecord::text() const { return guard + " failed: got " + actual + (source.empty() ? "" : " (first needed at " + source + ")"); }
+std::string MissRecord::text() const {
+  return guard + " failed: got " + actual + (source.empty() ? "" : " (first needed at " + source + ")");
+}
 
 double Stats::break_even() const {
   const double gain_us = eager_call_us - compiled_call_us;
@@ -23,11 +25,13 @@ std::ostream& operator<<(std::ostream& out, const Stats& s) {
   text << std::fixed;
   text << "calls " << s.calls << ": " << s.hits << " hits (" << std::setprecision(1) << 100 * s.hit_rate() << " %";
   if (s.skipped) text << ", " << s.skipped << " skipped";
-  text << "), " << s.misses << " misses, " << s.recompiles << " recompiles, " << s.divergences << " new paths, " << s.op_by_op << " segments op by op\n";
-  text << "cache: " << s.entries << " entries, " << s.paths << " paths, " << s.lifts << " lifted numbers, " << s.evictions << " evictions, " << s.compile_failures
-       << " compile failures\n";
-  text << std::setprecision(2) << "compiling: " << s.ops << " ops to " << s.kernels << " kernels in " << s.compile_ms << " ms (passes " << s.passes_ms << ", lowering "
-       << s.lower_ms << ", LLVM " << s.llvm_ms << ", linking " << s.link_ms << "); first call " << s.first_call_ms << " ms\n";
+  text << "), " << s.misses << " misses, " << s.recompiles << " recompiles, " << s.divergences << " new paths, " << s.op_by_op
+       << " segments op by op\n";
+  text << "cache: " << s.entries << " entries, " << s.paths << " paths, " << s.lifts << " lifted numbers, " << s.evictions << " evictions, "
+       << s.compile_failures << " compile failures\n";
+  text << std::setprecision(2) << "compiling: " << s.ops << " ops to " << s.kernels << " kernels in " << s.compile_ms << " ms (passes "
+       << s.passes_ms << ", lowering " << s.lower_ms << ", LLVM " << s.llvm_ms << ", linking " << s.link_ms << "); first call "
+       << s.first_call_ms << " ms\n";
   text << "a call: eager " << s.eager_call_us << " us, compiled " << s.compiled_call_us << " us";
   if (std::isfinite(s.break_even())) text << "; compiling pays from call " << std::setprecision(0) << std::ceil(s.break_even()) << " on";
   text << "\n";
@@ -58,12 +62,14 @@ std::string Explanation::json() const {
   nlohmann::json j = {{"function", function}, {"outcome", outcome}, {"entry", entry}, {"steps", steps}, {"paths", paths}};
   j["misses"] = nlohmann::json::array();
   for (const MissRecord& m : misses) {
-    j["misses"].push_back({{"entry", m.entry}, {"guard", m.guard}, {"actual", m.actual}, {"source", m.source}, {"suggestion", m.suggestion}});
+    j["misses"].push_back(
+        {{"entry", m.entry}, {"guard", m.guard}, {"actual", m.actual}, {"source", m.source}, {"suggestion", m.suggestion}});
   }
   j["guards"] = nlohmann::json::array();
   for (const GuardText& g : guards) j["guards"].push_back({{"kind", g.kind}, {"condition", g.condition}, {"source", g.source}});
   j["segments"] = nlohmann::json::array();
-  for (const Segment& s : segments) j["segments"].push_back({{"graph", s.graph}, {"ops", s.ops}, {"kernels", s.kernels}, {"compile_ms", s.compile_ms}});
+  for (const Segment& s : segments)
+    j["segments"].push_back({{"graph", s.graph}, {"ops", s.ops}, {"kernels", s.kernels}, {"compile_ms", s.compile_ms}});
   return j.dump(2);
 }
 

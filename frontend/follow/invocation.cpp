@@ -44,7 +44,8 @@ Step* Invocation::match(const OpCall& call) {
   Step* hot = cursor_->hot.load(std::memory_order_acquire);
   if (!hot) return nullptr;
   if (hot->kind == StepKind::Op && matches(*hot, call)) return hot;
-  for (Step* child = cursor_->first_child.load(std::memory_order_acquire); child; child = child->next_sibling.load(std::memory_order_acquire)) {
+  for (Step* child = cursor_->first_child.load(std::memory_order_acquire); child;
+       child = child->next_sibling.load(std::memory_order_acquire)) {
     if (child == hot || child->kind != StepKind::Op) continue;
     if (matches(*child, call)) {
       cursor_->hot.store(child, std::memory_order_release);
@@ -88,7 +89,8 @@ bool Invocation::matches(const Step& step, const OpCall& call) {
           return false;
         }
         if (!tensor->storage || tensor->storage->pending.load(std::memory_order_acquire) != nullptr) [[unlikely]] {
-          if (tensor->is_lazy() || tensor->storage->pending.load(std::memory_order_acquire) != this) await_pending(*tensor, false, call.where);
+          if (tensor->is_lazy() || tensor->storage->pending.load(std::memory_order_acquire) != this)
+            await_pending(*tensor, false, call.where);
         }
         if (externals_.size() <= index) {
           std::lock_guard lock(mutex_);  // another thread may be reading the list
@@ -143,8 +145,10 @@ void Invocation::advance(Step& step, const OpCall& call) {
     written.description_changed();
     redescribed(step);
   }
-  if (!step.inplace) make_lazy(step);
-  else if (step.written_external >= 0) external(step.written_external).storage->pending.store(this, std::memory_order_relaxed);
+  if (!step.inplace)
+    make_lazy(step);
+  else if (step.written_external >= 0)
+    external(step.written_external).storage->pending.store(this, std::memory_order_relaxed);
   if (path_.size() == path_.capacity()) {
     std::lock_guard lock(mutex_);
     path_.reserve(std::max<size_t>(64, 2 * path_.size()));
@@ -161,7 +165,8 @@ void Invocation::take_scalars(Step& step, const OpCall& call) {
     if (recorded.kind != Kind::Scalar) continue;
     const int64_t bits = call.operands[i].scalar.bits();
     scalars_[static_cast<size_t>(recorded.index)] = bits;
-    if (bits != recorded.scalar.bits()) [[unlikely]] lift(step, scalar, "scalar operand");
+    if (bits != recorded.scalar.bits()) [[unlikely]]
+      lift(step, scalar, "scalar operand");
     ++scalar;
   }
 }
@@ -263,7 +268,8 @@ void Invocation::finish() { end_segment(StepKind::Return, {}); }
 void Invocation::end_segment(StepKind kind, std::source_location where) {
   Step* end = nullptr;
   if (mode_ == Mode::Following) {
-    for (Step* child = cursor_->first_child.load(std::memory_order_acquire); child; child = child->next_sibling.load(std::memory_order_acquire)) {
+    for (Step* child = cursor_->first_child.load(std::memory_order_acquire); child;
+         child = child->next_sibling.load(std::memory_order_acquire)) {
       if (child->kind == kind) end = child;
     }
     if (!end) diverge(nullptr);
@@ -373,8 +379,10 @@ void Invocation::end() noexcept {
   for (int i = 0; i < used_slots_; ++i) {
     IntrusivePtr<TensorHead>& head = slots_[static_cast<size_t>(i)];
     if (!head) continue;
-    if (head->use_count() == 1) slot(i).storage.reset();
-    else head.reset();
+    if (head->use_count() == 1)
+      slot(i).storage.reset();
+    else
+      head.reset();
   }
   bound_ = used_slots_ = 0;
   arguments_ = {};

@@ -125,10 +125,10 @@ class Invocation final : public OpInterceptor {
   Mode mode_ = Mode::Following;
   bool recorded_ = false;
   follow::Step* cursor_ = nullptr;
-  std::vector<follow::Step*> path_;    // every step since the root, ends included
-  std::atomic<size_t> followed_{0};    // path_.size(), for other threads
-  size_t executed_ = 0;                // steps of path_ whose effects have happened
-  size_t segment_begin_ = 0;           // first step of the current segment
+  std::vector<follow::Step*> path_;  // every step since the root, ends included
+  std::atomic<size_t> followed_{0};  // path_.size(), for other threads
+  size_t executed_ = 0;              // steps of path_ whose effects have happened
+  size_t segment_begin_ = 0;         // first step of the current segment
   int segment_first_slot_ = 0;
   std::vector<IntrusivePtr<TensorHead>> slots_;
   std::vector<const follow::Step*> slot_maker_;  // the step each slot's description was made for
@@ -138,8 +138,8 @@ class Invocation final : public OpInterceptor {
   std::vector<uint64_t> checked_ids_;  // the id under which external i was last compared with checked_for_[i]
   std::vector<const follow::Step*> checked_for_;
   int bound_ = 0;
-  std::vector<int64_t> scalars_;       // values of this call by number along the path
-  std::vector<int> live_slots_;        // recording: slots that user code may still hold
+  std::vector<int64_t> scalars_;  // values of this call by number along the path
+  std::vector<int> live_slots_;   // recording: slots that user code may still hold
   std::span<TensorImpl* const> arguments_;
   std::vector<TensorImpl*> inputs_, outputs_;  // of the segment under way
   std::vector<int64_t> run_scalars_;

@@ -140,9 +140,12 @@ void Invocation::execute(Step& step) {
 void Invocation::compute_for_other_thread(const TensorImpl& wanted) {
   std::unique_lock lock(mutex_, std::defer_lock);
   // A thread in the middle of its own steps waits for nobody: the other one may be waiting for it.
-  if (follow::executing_invocation() == nullptr) lock.lock();
-  else if (!lock.try_lock()) return;
-  const bool needed = wanted.is_lazy() ? wanted.invocation == this : wanted.storage && wanted.storage->pending.load(std::memory_order_acquire) == this;
+  if (follow::executing_invocation() == nullptr)
+    lock.lock();
+  else if (!lock.try_lock())
+    return;
+  const bool needed =
+      wanted.is_lazy() ? wanted.invocation == this : wanted.storage && wanted.storage->pending.load(std::memory_order_acquire) == this;
   if (needed) run_op_by_op(followed_.load(std::memory_order_acquire));
 }
 

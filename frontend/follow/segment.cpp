@@ -29,7 +29,11 @@ class SegmentBuilder {
  public:
   SegmentBuilder(int first_slot, std::span<const ir::TensorSpec* const> external_specs, std::span<const std::string> external_names,
                  std::span<const ir::TensorSpec* const> slot_specs, std::string name)
-      : first_slot_(first_slot), external_specs_(external_specs), external_names_(external_names), slot_specs_(slot_specs), builder_(std::move(name)) {}
+      : first_slot_(first_slot),
+        external_specs_(external_specs),
+        external_names_(external_names),
+        slot_specs_(slot_specs),
+        builder_(std::move(name)) {}
 
   void step(const Step& s);
   std::unique_ptr<Variant> finish(std::vector<int> outputs);
@@ -87,8 +91,10 @@ void SegmentBuilder::step(const Step& s) {
       case RecordedOperand::Kind::Slot:
       case RecordedOperand::Kind::External: operands.emplace_back(tensor_value(o)); break;
       case RecordedOperand::Kind::Scalar:
-        if (lifted >> scalar & 1) operands.emplace_back(scalar_node(o.scalar, o.index));
-        else operands.emplace_back(o.scalar);
+        if (lifted >> scalar & 1)
+          operands.emplace_back(scalar_node(o.scalar, o.index));
+        else
+          operands.emplace_back(o.scalar);
         ++scalar;
         break;
     }
@@ -119,8 +125,10 @@ void SegmentBuilder::step(const Step& s) {
     // Which memory from outside was written: the value itself, or what it is a view of.
     int root = self.kind == RecordedOperand::Kind::Slot ? self.index : ~self.index;
     if (auto it = root_of_slot_.find(self.index); self.kind == RecordedOperand::Kind::Slot && it != root_of_slot_.end()) root = it->second;
-    if (root < 0) written_.emplace_back(false, ~root);
-    else if (root < first_slot_) written_.emplace_back(true, root);
+    if (root < 0)
+      written_.emplace_back(false, ~root);
+    else if (root < first_slot_)
+      written_.emplace_back(true, root);
     return;
   }
   const std::vector<int> results = builder_.call_many(*s.op, operands, attrs);

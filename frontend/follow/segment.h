@@ -21,18 +21,18 @@ struct InputRef {
 
 /// One compiled form of a segment: for these outputs, this aliasing among its inputs, these scalars as arguments.
 struct Variant {
-  std::vector<int> outputs;               // slots, ascending
-  std::vector<InputRef> inputs;           // the placeholders, in order
-  std::vector<int> scalars;               // numbers along the path of the lifted scalars, in order of the Scalar nodes
-  std::vector<int> written;               // inputs (positions) whose storage the segment writes
-  std::vector<int> write_counts;          // how often, for each of these
-  std::vector<bool> lifted;               // by number along the path, from the segment's first scalar
+  std::vector<int> outputs;       // slots, ascending
+  std::vector<InputRef> inputs;   // the placeholders, in order
+  std::vector<int> scalars;       // numbers along the path of the lifted scalars, in order of the Scalar nodes
+  std::vector<int> written;       // inputs (positions) whose storage the segment writes
+  std::vector<int> write_counts;  // how often, for each of these
+  std::vector<bool> lifted;       // by number along the path, from the segment's first scalar
   int first_scalar = 0;
-  std::vector<bool> is_output;            // by slot, from the segment's first
-  std::vector<int64_t> output_bytes;      // memory of each output; 0 where it shares another's
+  std::vector<bool> is_output;               // by slot, from the segment's first
+  std::vector<int64_t> output_bytes;         // memory of each output; 0 where it shares another's
   std::vector<ir::TensorSpec> output_specs;  // as eager describes them, requires_grad included
   std::vector<uint32_t> output_flags;        // Step::output_flags of each
-  uint64_t lifts_seen = 0;                // TraceTree::lifts when it was built
+  uint64_t lifts_seen = 0;                   // TraceTree::lifts when it was built
   ir::Graph graph;
   std::shared_ptr<const jit::Executable> executable;
   double compile_ms = 0;

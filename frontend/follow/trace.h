@@ -42,12 +42,12 @@ struct Step {
   uint64_t ambient = 0;
   std::vector<RecordedOperand> operands;
   std::vector<ir::Attr> attrs;
-  std::vector<ir::TensorSpec> outputs;        // specs of the slots it makes (none when in-place)
-  std::vector<ExternalFact> new_externals;    // touched here for the first time
-  std::optional<ir::ViewResult> view;         // View ops: what the view was
-  int written_external = -1;                  // in-place: the external whose storage is written, if any
-  bool spreads_grad = false;                  // in-place: what is written requires gradients from then on
-  std::vector<uint32_t> output_flags;         // TensorHead flags that say how gradients flow to each output
+  std::vector<ir::TensorSpec> outputs;      // specs of the slots it makes (none when in-place)
+  std::vector<ExternalFact> new_externals;  // touched here for the first time
+  std::optional<ir::ViewResult> view;       // View ops: what the view was
+  int written_external = -1;                // in-place: the external whose storage is written, if any
+  bool spreads_grad = false;                // in-place: what is written requires gradients from then on
+  std::vector<uint32_t> output_flags;       // TensorHead flags that say how gradients flow to each output
   std::source_location where;
 
   // Numbers along the path before this step.

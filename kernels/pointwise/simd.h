@@ -419,23 +419,20 @@ struct TwoVectors {
   static TAILOR_INLINE auto name(V x, int count) {                    \
     return pair(Base::name(x.low, count), Base::name(x.high, count)); \
   }
-  TAILOR_UNARY(neg)
-  TAILOR_UNARY(abs)
-  TAILOR_UNARY(sqrt)
-  TAILOR_UNARY(floor) TAILOR_UNARY(ceil) TAILOR_UNARY(trunc) TAILOR_UNARY(rint) TAILOR_UNARY(mask_not) TAILOR_UNARY(bits)
-      TAILOR_UNARY(from_bits) TAILOR_UNARY(to_int) TAILOR_UNARY(from_int) TAILOR_UNARY(bit_not) TAILOR_BINARY(add) TAILOR_BINARY(sub)
-          TAILOR_BINARY(mul) TAILOR_BINARY(div) TAILOR_BINARY(trunc_div) TAILOR_BINARY(trunc_rem) TAILOR_BINARY(floor_div)
-              TAILOR_BINARY(floor_rem) TAILOR_BINARY(eq) TAILOR_BINARY(ne) TAILOR_BINARY(lt) TAILOR_BINARY(le) TAILOR_BINARY(gt)
-                  TAILOR_BINARY(ge) TAILOR_BINARY(mask_and) TAILOR_BINARY(mask_or) TAILOR_BINARY(mask_xor) TAILOR_BINARY(bit_and)
-                      TAILOR_BINARY(bit_or) TAILOR_BINARY(bit_xor) TAILOR_BINARY(shl_var) TAILOR_BINARY(shr_var) TAILOR_SHIFT(shl)
-                          TAILOR_SHIFT(shr_arith) TAILOR_SHIFT(shr_logic)
+  // clang-format off
+  TAILOR_UNARY(neg) TAILOR_UNARY(abs) TAILOR_UNARY(sqrt) TAILOR_UNARY(floor) TAILOR_UNARY(ceil) TAILOR_UNARY(trunc) TAILOR_UNARY(rint)
+  TAILOR_UNARY(mask_not) TAILOR_UNARY(bits) TAILOR_UNARY(from_bits) TAILOR_UNARY(to_int) TAILOR_UNARY(from_int) TAILOR_UNARY(bit_not)
+  TAILOR_BINARY(add) TAILOR_BINARY(sub) TAILOR_BINARY(mul) TAILOR_BINARY(div) TAILOR_BINARY(trunc_div) TAILOR_BINARY(trunc_rem)
+  TAILOR_BINARY(floor_div) TAILOR_BINARY(floor_rem) TAILOR_BINARY(eq) TAILOR_BINARY(ne) TAILOR_BINARY(lt) TAILOR_BINARY(le)
+  TAILOR_BINARY(gt) TAILOR_BINARY(ge) TAILOR_BINARY(mask_and) TAILOR_BINARY(mask_or) TAILOR_BINARY(mask_xor) TAILOR_BINARY(bit_and)
+  TAILOR_BINARY(bit_or) TAILOR_BINARY(bit_xor) TAILOR_BINARY(shl_var) TAILOR_BINARY(shr_var) TAILOR_SHIFT(shl) TAILOR_SHIFT(shr_arith)
+  TAILOR_SHIFT(shr_logic)
 #undef TAILOR_UNARY
 #undef TAILOR_BINARY
 #undef TAILOR_SHIFT
 
-                              static TAILOR_INLINE Value fma(Value x, Value y, Value z) {
-    return {Base::fma(x.low, y.low, z.low), Base::fma(x.high, y.high, z.high)};
-  }
+  static TAILOR_INLINE Value fma(Value x, Value y, Value z) { return {Base::fma(x.low, y.low, z.low), Base::fma(x.high, y.high, z.high)}; }
+  // clang-format on
 #if defined(__AVX512F__)
   static constexpr bool has_scalef() { return Base::has_scalef(); }
   static TAILOR_INLINE Value scalef(Value x, Value n) { return {Base::scalef(x.low, n.low), Base::scalef(x.high, n.high)}; }

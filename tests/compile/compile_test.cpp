@@ -68,8 +68,10 @@ TEST(Compile, StructuredArgumentsAndResults) {
   EXPECT_EQ(f.stats().entries, 2);
   auto g = compile([](Counter c, std::variant<Tensor, double> v, std::string mode, std::array<Tensor, 2> two, std::pair<int64_t, bool> p) {
     Tensor y = mode == "add" ? two[0] + two[1] : two[0] - two[1];
-    if (const auto* t = std::get_if<Tensor>(&v)) y = y * *t;
-    else y = y * std::get<double>(v);
+    if (const auto* t = std::get_if<Tensor>(&v))
+      y = y * *t;
+    else
+      y = y * std::get<double>(v);
     return p.second ? y + c.h : y + p.first;
   });
   Counter c(1);
@@ -98,7 +100,8 @@ TEST(Compile, MissesTellWhichGuardFailed) {
   EXPECT_EQ(f.stats().recent_misses.back().actual, "f64");
   f(ones({3, 4}).t());
   const std::vector<MissRecord> misses = f.stats().recent_misses;
-  EXPECT_TRUE(std::any_of(misses.begin(), misses.end(), [](const MissRecord& m) { return m.guard == "args[0].stride(0) == 3" && m.actual == "1"; }));
+  EXPECT_TRUE(std::any_of(misses.begin(), misses.end(),
+                          [](const MissRecord& m) { return m.guard == "args[0].stride(0) == 3" && m.actual == "1"; }));
   const Explanation told = explain(f)(ones({7, 3}));
   EXPECT_EQ(told.outcome, "miss: recorded and compiled");
   EXPECT_FALSE(told.misses.empty());
@@ -158,9 +161,7 @@ TEST(Compile, ErrorOnRecompile) {
   try {
     f(ones({2}));
     ADD_FAILURE();
-  } catch (const Error& e) {
-    EXPECT_NE(std::string(e.what()).find("args[0].size(0) == 1 failed: got 2"), std::string::npos) << e.what();
-  }
+  } catch (const Error& e) { EXPECT_NE(std::string(e.what()).find("args[0].size(0) == 1 failed: got 2"), std::string::npos) << e.what(); }
 }
 
 TEST(Compile, FullgraphNamesTheLineThatNeedsData) {
@@ -168,9 +169,7 @@ TEST(Compile, FullgraphNamesTheLineThatNeedsData) {
   try {
     f(ones({1}));
     ADD_FAILURE();
-  } catch (const Error& e) {
-    EXPECT_NE(std::string(e.what()).find("compile_test.cpp:"), std::string::npos) << e.what();
-  }
+  } catch (const Error& e) { EXPECT_NE(std::string(e.what()).find("compile_test.cpp:"), std::string::npos) << e.what(); }
   EXPECT_EQ(f.stats().entries, 0);
 }
 
@@ -178,9 +177,7 @@ TEST(Compile, ErrorsOfOpsComeAtTheOpAndLeaveTheCacheAsItWas) {
   auto f = compile([](const Tensor& x, const Tensor& y) {
     try {
       return matmul(x, y);
-    } catch (const Error&) {
-      return x * 0;
-    }
+    } catch (const Error&) { return x * 0; }
   });
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(f(ones({2, 3}), ones({3, 2})).size(1), 2);

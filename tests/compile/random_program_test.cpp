@@ -19,7 +19,10 @@ struct World {
 
 World fresh() {
   const Tensor memory = ((arange(40) - 11) * 0.37).to(kFloat32);
-  return {memory.narrow(0, 0, 12).view({3, 4}).clone(), memory.narrow(0, 12, 12).view({4, 3}).clone().t(), memory.narrow(0, 24, 12).view({3, 4}).clone(), {}};
+  return {memory.narrow(0, 0, 12).view({3, 4}).clone(),
+          memory.narrow(0, 12, 12).view({4, 3}).clone().t(),
+          memory.narrow(0, 24, 12).view({3, 4}).clone(),
+          {}};
 }
 
 /// Steps from `cut` on are others when `other`.

@@ -166,9 +166,7 @@ TEST(Following, ExceptionHalfWay) {
       try {
         f(f32({3}));
         ADD_FAILURE() << "no exception";
-      } catch (const std::runtime_error& e) {
-        EXPECT_STREQ(e.what(), "user");
-      }
+      } catch (const std::runtime_error& e) { EXPECT_STREQ(e.what(), "user"); }
     } else {
       EXPECT_VALUES(f(f32({3})), 6);
     }
@@ -194,7 +192,8 @@ TEST(Following, ReaderOnAnotherThread) {
     t.join();
     return y + v;
   });
-  for (int i = 1; i <= 4; ++i) EXPECT_VALUES(f(f32({1.0 * i, 1})), static_cast<float>(2 * i + 2 * i + 2), static_cast<float>(2 + 2 * i + 2));
+  for (int i = 1; i <= 4; ++i)
+    EXPECT_VALUES(f(f32({1.0 * i, 1})), static_cast<float>(2 * i + 2 * i + 2), static_cast<float>(2 + 2 * i + 2));
 }
 
 TEST(Following, TwoThreadsFollowOneEntry) {

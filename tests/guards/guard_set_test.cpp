@@ -24,7 +24,8 @@ OneCall base() { return {{ir::TensorSpec(kFloat32, {4, 3}), ir::TensorSpec(kInt6
 
 GuardSet everything(const OneCall& call) {
   GuardSet g;
-  for (size_t i = 0; i < call.specs.size(); ++i) g.require_spec(static_cast<int>(i), &call.specs[i], "args[" + std::to_string(i) + "]", "model.cpp:17");
+  for (size_t i = 0; i < call.specs.size(); ++i)
+    g.require_spec(static_cast<int>(i), &call.specs[i], "args[" + std::to_string(i) + "]", "model.cpp:17");
   g.require_scalar(0, call.scalars[0], "args[2]", "");
   g.require_structure(call.structure);
   g.require_module_epoch(7);
@@ -48,9 +49,14 @@ TEST(GuardSet, EveryFieldIsCheckedAndNamed) {
       {"args[0].size(0) == 4 failed: got 8 (first needed at model.cpp:17)", [](OneCall& c) { c.specs[0].sizes[0] = 8; }},
       {"args[0].stride(1) == 1 failed: got 2 (first needed at model.cpp:17)", [](OneCall& c) { c.specs[0].strides[1] = 2; }},
       {"args[0].dtype() == f32 failed: got bf16 (first needed at model.cpp:17)", [](OneCall& c) { c.specs[0].dtype = kBFloat16; }},
-      {"args[1].dim() == 1 failed: got 2 (first needed at model.cpp:17)", [](OneCall& c) { c.specs[1] = ir::TensorSpec(kInt64, {2, 1}); }},
-      {"args[0].requires_grad() == false failed: got true (first needed at model.cpp:17)", [](OneCall& c) { c.specs[0].requires_grad = true; }},
-      {"args[0].device() == cpu failed: got cuda:0 (first needed at model.cpp:17)", [](OneCall& c) { c.specs[0].device = Device(kCUDA, 0); }},
+      {"args[1].dim() == 1 failed: got 2 (first needed at model.cpp:17)",
+       [](OneCall& c) {
+         c.specs[1] = ir::TensorSpec(kInt64, {2, 1});
+       }},
+      {"args[0].requires_grad() == false failed: got true (first needed at model.cpp:17)",
+       [](OneCall& c) { c.specs[0].requires_grad = true; }},
+      {"args[0].device() == cpu failed: got cuda:0 (first needed at model.cpp:17)",
+       [](OneCall& c) { c.specs[0].device = Device(kCUDA, 0); }},
       {"args[2] == 0.5 failed: got 0.25", [](OneCall& c) { c.scalars[0] = Scalar(0.25); }},
       {"args.structure[0] == 2 failed: got 3", [](OneCall& c) { c.structure[0] = 3; }},
       {"args.structure.length == 1 failed: got 2", [](OneCall& c) { c.structure.push_back(0); }},

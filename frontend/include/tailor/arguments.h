@@ -22,9 +22,9 @@
 #include "tailor/tensor.h"
 
 /// Inside a class: the members that make up its value.
-#define TAILOR_FIELDS(Class, ...)                                            \
-  template <class TailorVisitor>                                             \
-  static void tailor_fields(TailorVisitor&& visit, auto&& self) {            \
+#define TAILOR_FIELDS(Class, ...)                                                                \
+  template <class TailorVisitor>                                                                 \
+  static void tailor_fields(TailorVisitor&& visit, auto&& self) {                                \
     [&](auto&&... members) { (visit(members), ...); }(TAILOR_DETAIL_MEMBERS(self, __VA_ARGS__)); \
   }
 #define TAILOR_DETAIL_MEMBERS(self, ...) __VA_OPT__(TAILOR_DETAIL_EXPAND(TAILOR_DETAIL_EACH(self, __VA_ARGS__)))
@@ -39,9 +39,9 @@ namespace tailor::detail {
 
 /// An argument list (or a result) in parts.
 struct FlatValue {
-  std::vector<TensorHead*> tensors;   // null for undefined
-  std::vector<Scalar> scalars;        // numbers, enums, strings (packed): values
-  std::vector<int64_t> structure;     // lengths, presence, alternatives, keys
+  std::vector<TensorHead*> tensors;  // null for undefined
+  std::vector<Scalar> scalars;       // numbers, enums, strings (packed): values
+  std::vector<int64_t> structure;    // lengths, presence, alternatives, keys
   void clear() {
     tensors.clear();
     scalars.clear();
@@ -49,12 +49,20 @@ struct FlatValue {
   }
 };
 
-template <class T, template <class...> class Template> inline constexpr bool is_instance_of = false;
-template <template <class...> class Template, class... Args> inline constexpr bool is_instance_of<Template<Args...>, Template> = true;
-template <class T> inline constexpr bool is_std_array = false;
-template <class T, size_t N> inline constexpr bool is_std_array<std::array<T, N>> = true;
-template <class> inline constexpr bool always_false = false;
-template <class T> concept HasFields = requires(T& t) { T::tailor_fields([](auto&&) {}, t); };
+template <class T, template <class...> class Template>
+inline constexpr bool is_instance_of = false;
+template <template <class...> class Template, class... Args>
+inline constexpr bool is_instance_of<Template<Args...>, Template> = true;
+template <class T>
+inline constexpr bool is_std_array = false;
+template <class T, size_t N>
+inline constexpr bool is_std_array<std::array<T, N>> = true;
+template <class>
+inline constexpr bool always_false = false;
+template <class T>
+concept HasFields = requires(T& t) {
+  T::tailor_fields([](auto&&) {}, t);
+};
 
 /// Calls the visitor's tensor(), scalar() and word() on the parts of `value`. A visitor with enter(name) and leave() is told where
 /// it is.
@@ -125,11 +133,12 @@ void walk(V& v, T& value) {
       v.leave();
     });
   } else {
-    static_assert(always_false<T>,
-                  "tailor::compile: an argument (or the result) has a type that cannot be guarded. Accepted are Tensor, Scalar, numbers, enums, "
-                  "std::string, optional, vector, array, tuple, pair, map, variant of these, and aggregates of these. For a class with "
-                  "constructors list its members inside it: TAILOR_FIELDS(ClassName, member1, member2). State that need not be an argument can be "
-                  "captured by the function instead.");
+    static_assert(
+        always_false<T>,
+        "tailor::compile: an argument (or the result) has a type that cannot be guarded. Accepted are Tensor, Scalar, numbers, enums, "
+        "std::string, optional, vector, array, tuple, pair, map, variant of these, and aggregates of these. For a class with "
+        "constructors list its members inside it: TAILOR_FIELDS(ClassName, member1, member2). State that need not be an argument can be "
+        "captured by the function instead.");
   }
 }
 
@@ -147,15 +156,31 @@ struct Flattener {
   FlatValue& out;
   void tensor(const Tensor& t) { out.tensors.push_back(t.head()); }
   void scalar(const Scalar& s) { out.scalars.push_back(s); }
-  template <class T> void number(T value) {
-    if constexpr (std::is_enum_v<T>) out.scalars.emplace_back(static_cast<int64_t>(value));
-    else out.scalars.emplace_back(value);
+  template <class T>
+  void number(T value) {
+    if constexpr (std::is_enum_v<T>)
+      out.scalars.emplace_back(static_cast<int64_t>(value));
+    else
+      out.scalars.emplace_back(value);
   }
-  template <class T> void text(const T& value) { pack_text(out, value); }
-  template <class T> void presence(const T& value) { out.structure.push_back(value.has_value()); }
-  template <class T> void length(const T& value) { out.structure.push_back(static_cast<int64_t>(value.size())); }
-  template <class T> void alternative(const T& value) { out.structure.push_back(static_cast<int64_t>(value.index())); }
-  template <class T> void keys(const T& value) {
+  template <class T>
+  void text(const T& value) {
+    pack_text(out, value);
+  }
+  template <class T>
+  void presence(const T& value) {
+    out.structure.push_back(value.has_value());
+  }
+  template <class T>
+  void length(const T& value) {
+    out.structure.push_back(static_cast<int64_t>(value.size()));
+  }
+  template <class T>
+  void alternative(const T& value) {
+    out.structure.push_back(static_cast<int64_t>(value.index()));
+  }
+  template <class T>
+  void keys(const T& value) {
     out.structure.push_back(static_cast<int64_t>(value.size()));
     FlatValue packed;
     for (const auto& [key, part] : value) {
@@ -164,7 +189,8 @@ struct Flattener {
     }
     for (const Scalar& s : packed.scalars) out.structure.push_back(s.bits());
   }
-  template <class K> void enter(const K&) {}
+  template <class K>
+  void enter(const K&) {}
   void leave() {}
 };
 
@@ -179,18 +205,30 @@ struct PathFinder {
   }
   void tensor(const Tensor&) { tensors->push_back(here()); }
   void scalar(const Scalar&) { scalars->push_back(here()); }
-  template <class T> void number(const T&) { scalars->push_back(here()); }
-  template <class T> void text(const T& value) {
+  template <class T>
+  void number(const T&) {
+    scalars->push_back(here());
+  }
+  template <class T>
+  void text(const T& value) {
     for (size_t i = 0; i < 1 + (value.size() + 7) / 8; ++i) scalars->push_back(here());
   }
-  template <class T> void presence(const T&) {}
-  template <class T> void length(const T&) {}
-  template <class T> void alternative(const T&) {}
-  template <class T> void keys(const T&) {}
-  template <class K> void enter(const K& key) {
-    if constexpr (std::is_convertible_v<K, std::string>) stack.push_back("[\"" + std::string(key) + "\"]");
-    else if constexpr (std::is_arithmetic_v<K>) stack.push_back("[" + std::to_string(key) + "]");
-    else stack.push_back("[?]");
+  template <class T>
+  void presence(const T&) {}
+  template <class T>
+  void length(const T&) {}
+  template <class T>
+  void alternative(const T&) {}
+  template <class T>
+  void keys(const T&) {}
+  template <class K>
+  void enter(const K& key) {
+    if constexpr (std::is_convertible_v<K, std::string>)
+      stack.push_back("[\"" + std::string(key) + "\"]");
+    else if constexpr (std::is_arithmetic_v<K>)
+      stack.push_back("[" + std::to_string(key) + "]");
+    else
+      stack.push_back("[?]");
   }
   void leave() { stack.pop_back(); }
 };
@@ -201,13 +239,20 @@ struct Restorer {
   Tensor* next;
   void tensor(Tensor& t) { t = std::move(*next++); }
   void scalar(const Scalar&) {}
-  template <class T> void number(const T&) {}
-  template <class T> void text(const T&) {}
-  template <class T> void presence(const T&) {}
-  template <class T> void length(const T&) {}
-  template <class T> void alternative(const T&) {}
-  template <class T> void keys(const T&) {}
-  template <class K> void enter(const K&) {}
+  template <class T>
+  void number(const T&) {}
+  template <class T>
+  void text(const T&) {}
+  template <class T>
+  void presence(const T&) {}
+  template <class T>
+  void length(const T&) {}
+  template <class T>
+  void alternative(const T&) {}
+  template <class T>
+  void keys(const T&) {}
+  template <class K>
+  void enter(const K&) {}
   void leave() {}
 };
 

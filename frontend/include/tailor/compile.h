@@ -36,11 +36,11 @@ enum class CacheLimitPolicy : uint8_t { EvictLeastRecentlyUsed, RunEager, Throw 
 
 /// Options of compile(); names and meanings follow torch.compile and torch._dynamo.config.
 struct CompileOptions {
-  std::string name = {};            // for logs and explain(); default: the source line of the call to compile()
+  std::string name = {};  // for logs and explain(); default: the source line of the call to compile()
   Dynamic dynamic = Dynamic::Automatic;
-  int cache_size_limit = 8;         // entries a function may have
-  bool fullgraph = false;           // needing a tensor's data on the host is an error that names the line
-  bool pure = false;                // the promise above
+  int cache_size_limit = 8;  // entries a function may have
+  bool fullgraph = false;    // needing a tensor's data on the host is an error that names the line
+  bool pure = false;         // the promise above
   Backend backend = Backend::Llvm;
   CacheLimitPolicy at_limit = CacheLimitPolicy::EvictLeastRecentlyUsed;
   bool suppress_errors = true;      // a compile failure runs op by op and is logged once; false: it throws
@@ -53,10 +53,10 @@ namespace detail {
 /// One call, seen by the library without its types.
 struct CallOps {
   void* frame;
-  void (*body)(void* frame);                                                            // runs user code and keeps its result
+  void (*body)(void* frame);  // runs user code and keeps its result
   void (*flatten_result)(void* frame, FlatValue& out);
-  std::any (*copy_result)(void* frame);                                                 // empty when it cannot be copied
-  void (*restore_result)(void* frame, const std::any& prototype, Tensor* tensors);      // moves the tensors into a copy of the prototype
+  std::any (*copy_result)(void* frame);                                             // empty when it cannot be copied
+  void (*restore_result)(void* frame, const std::any& prototype, Tensor* tensors);  // moves the tensors into a copy of the prototype
   void (*paths)(void* frame, std::vector<std::string>& tensors, std::vector<std::string>& scalars);
 };
 
@@ -147,7 +147,8 @@ struct Frame {
 
 }  // namespace detail
 
-template <class Signature> class Compiled;
+template <class Signature>
+class Compiled;
 
 /// A compiled function: a handle that shares its functor and entries with its copies. Calls are thread-safe.
 template <class R, class... Args>
@@ -187,25 +188,47 @@ class Compiled<R(Args...)> {
 
 namespace detail {
 
-template <class T> struct MemberSignature;
-template <class C, class R, class... A> struct MemberSignature<R (C::*)(A...)> { using type = R(A...); };
-template <class C, class R, class... A> struct MemberSignature<R (C::*)(A...) const> { using type = R(A...); };
-template <class C, class R, class... A> struct MemberSignature<R (C::*)(A...) noexcept> { using type = R(A...); };
-template <class C, class R, class... A> struct MemberSignature<R (C::*)(A...) const noexcept> { using type = R(A...); };
-template <class T> struct FunctionSignature : MemberSignature<decltype(&T::operator())> {};
-template <class R, class... A> struct FunctionSignature<R (*)(A...)> { using type = R(A...); };
-template <class R, class... A> struct FunctionSignature<R (*)(A...) noexcept> { using type = R(A...); };
+template <class T>
+struct MemberSignature;
+template <class C, class R, class... A>
+struct MemberSignature<R (C::*)(A...)> {
+  using type = R(A...);
+};
+template <class C, class R, class... A>
+struct MemberSignature<R (C::*)(A...) const> {
+  using type = R(A...);
+};
+template <class C, class R, class... A>
+struct MemberSignature<R (C::*)(A...) noexcept> {
+  using type = R(A...);
+};
+template <class C, class R, class... A>
+struct MemberSignature<R (C::*)(A...) const noexcept> {
+  using type = R(A...);
+};
+template <class T>
+struct FunctionSignature : MemberSignature<decltype(&T::operator())> {};
+template <class R, class... A>
+struct FunctionSignature<R (*)(A...)> {
+  using type = R(A...);
+};
+template <class R, class... A>
+struct FunctionSignature<R (*)(A...) noexcept> {
+  using type = R(A...);
+};
 
 template <class F, class R, class... A>
 Compiled<R(A...)> compile_callable(F f, std::type_identity<R(A...)>, CompileOptions options, std::source_location where) {
   return {std::make_shared<CallableHolder<F, R, A...>>(std::move(f)), make_compiled_function(std::move(options), where)};
 }
 
-template <class M> concept SharedModule = requires(const M& m) {
+template <class M>
+concept SharedModule = requires(const M& m) {
   requires std::is_base_of_v<nn::Module, std::remove_cvref_t<decltype(*m)>>;
   &std::remove_cvref_t<decltype(*m)>::forward;
 };
-template <class M, class Signature> struct ForwardCall;
+template <class M, class Signature>
+struct ForwardCall;
 template <class M, class R, class... A>
 struct ForwardCall<M, R(A...)> {
   M module;
@@ -227,7 +250,8 @@ auto compile(F&& fn, CompileOptions options = {}, std::source_location where = s
   } else if constexpr (detail::SharedModule<T>) {
     using M = std::remove_cvref_t<decltype(*fn)>;
     using Signature = typename detail::MemberSignature<decltype(&M::forward)>::type;
-    return detail::compile_callable(detail::ForwardCall<T, Signature>{std::forward<F>(fn)}, std::type_identity<Signature>{}, std::move(options), where);
+    return detail::compile_callable(detail::ForwardCall<T, Signature>{std::forward<F>(fn)}, std::type_identity<Signature>{},
+                                    std::move(options), where);
   } else {
     using Signature = typename detail::FunctionSignature<T>::type;
     return detail::compile_callable<T>(std::forward<F>(fn), std::type_identity<Signature>{}, std::move(options), where);
@@ -237,9 +261,7 @@ auto compile(F&& fn, CompileOptions options = {}, std::source_location where = s
 /// `explain(f)(args...)` makes the call and tells what it did: the graphs, the guards with source lines, and why entries did not match.
 template <class R, class... Args>
 auto explain(const Compiled<R(Args...)>& f) {
-  return [f](Args... args) {
-    return detail::explain_call(f.function(), [&] { (void)f(std::forward<Args>(args)...); });
-  };
+  return [f](Args... args) { return detail::explain_call(f.function(), [&] { (void)f(std::forward<Args>(args)...); }); };
 }
 
 }  // namespace tailor

@@ -225,18 +225,18 @@ class Tensor {
 #define TAILOR_UNARY(name)                           \
   Tensor name(Where where = Where::current()) const; \
   Tensor& name##_(Where where = Where::current()) const;
-  TAILOR_UNARY(abs)
-  TAILOR_UNARY(acos)
-  TAILOR_UNARY(acosh)
-  TAILOR_UNARY(asin) TAILOR_UNARY(asinh) TAILOR_UNARY(atan) TAILOR_UNARY(atanh) TAILOR_UNARY(bitwise_not) TAILOR_UNARY(ceil)
-      TAILOR_UNARY(cos) TAILOR_UNARY(cosh) TAILOR_UNARY(erf) TAILOR_UNARY(erfc) TAILOR_UNARY(erfinv) TAILOR_UNARY(exp) TAILOR_UNARY(exp2)
-          TAILOR_UNARY(expm1) TAILOR_UNARY(floor) TAILOR_UNARY(frac) TAILOR_UNARY(lgamma) TAILOR_UNARY(log) TAILOR_UNARY(log10)
-              TAILOR_UNARY(log1p) TAILOR_UNARY(log2) TAILOR_UNARY(logical_not) TAILOR_UNARY(neg) TAILOR_UNARY(negative)
-                  TAILOR_UNARY(reciprocal) TAILOR_UNARY(relu) TAILOR_UNARY(rsqrt) TAILOR_UNARY(sigmoid) TAILOR_UNARY(sign) TAILOR_UNARY(sin)
-                      TAILOR_UNARY(sinh) TAILOR_UNARY(sqrt) TAILOR_UNARY(square) TAILOR_UNARY(tan) TAILOR_UNARY(tanh) TAILOR_UNARY(trunc)
-                          TAILOR_UNARY(absolute)
+  // clang-format off
+  TAILOR_UNARY(abs) TAILOR_UNARY(acos) TAILOR_UNARY(acosh) TAILOR_UNARY(asin) TAILOR_UNARY(asinh) TAILOR_UNARY(atan) TAILOR_UNARY(atanh)
+  TAILOR_UNARY(bitwise_not) TAILOR_UNARY(ceil) TAILOR_UNARY(cos) TAILOR_UNARY(cosh) TAILOR_UNARY(erf) TAILOR_UNARY(erfc)
+  TAILOR_UNARY(erfinv) TAILOR_UNARY(exp) TAILOR_UNARY(exp2) TAILOR_UNARY(expm1) TAILOR_UNARY(floor) TAILOR_UNARY(frac)
+  TAILOR_UNARY(lgamma) TAILOR_UNARY(log) TAILOR_UNARY(log10) TAILOR_UNARY(log1p) TAILOR_UNARY(log2) TAILOR_UNARY(logical_not)
+  TAILOR_UNARY(neg) TAILOR_UNARY(negative) TAILOR_UNARY(reciprocal) TAILOR_UNARY(relu) TAILOR_UNARY(rsqrt) TAILOR_UNARY(sigmoid)
+  TAILOR_UNARY(sign) TAILOR_UNARY(sin) TAILOR_UNARY(sinh) TAILOR_UNARY(sqrt) TAILOR_UNARY(square) TAILOR_UNARY(tan) TAILOR_UNARY(tanh)
+  TAILOR_UNARY(trunc) TAILOR_UNARY(absolute)
 #undef TAILOR_UNARY
-                              Tensor round(int64_t decimals = 0, Where where = Where::current()) const;
+
+  Tensor round(int64_t decimals = 0, Where where = Where::current()) const;
+  // clang-format on
   Tensor& round_(int64_t decimals = 0, Where where = Where::current()) const;
   Tensor positive(Where where = Where::current()) const;
   Tensor isnan(Where where = Where::current()) const;
@@ -259,14 +259,13 @@ class Tensor {
 #define TAILOR_BINARY(name)                                                       \
   Tensor name(const TensorOrScalar& other, Where where = Where::current()) const; \
   Tensor& name##_(const TensorOrScalar& other, Where where = Where::current()) const;
-  TAILOR_BINARY(mul)
-  TAILOR_BINARY(multiply)
-  TAILOR_BINARY(floor_divide)
-  TAILOR_BINARY(remainder) TAILOR_BINARY(fmod) TAILOR_BINARY(pow) TAILOR_BINARY(atan2) TAILOR_BINARY(hypot) TAILOR_BINARY(copysign)
-      TAILOR_BINARY(xlogy) TAILOR_BINARY(eq) TAILOR_BINARY(ne) TAILOR_BINARY(lt) TAILOR_BINARY(le) TAILOR_BINARY(gt) TAILOR_BINARY(ge)
-          TAILOR_BINARY(logical_and) TAILOR_BINARY(logical_or) TAILOR_BINARY(logical_xor) TAILOR_BINARY(bitwise_and)
-              TAILOR_BINARY(bitwise_or) TAILOR_BINARY(bitwise_xor) TAILOR_BINARY(bitwise_left_shift) TAILOR_BINARY(bitwise_right_shift)
-                  TAILOR_BINARY(clamp_min) TAILOR_BINARY(clamp_max)
+  // clang-format off
+  TAILOR_BINARY(mul) TAILOR_BINARY(multiply) TAILOR_BINARY(floor_divide) TAILOR_BINARY(remainder) TAILOR_BINARY(fmod) TAILOR_BINARY(pow)
+  TAILOR_BINARY(atan2) TAILOR_BINARY(hypot) TAILOR_BINARY(copysign) TAILOR_BINARY(xlogy) TAILOR_BINARY(eq) TAILOR_BINARY(ne)
+  TAILOR_BINARY(lt) TAILOR_BINARY(le) TAILOR_BINARY(gt) TAILOR_BINARY(ge) TAILOR_BINARY(logical_and) TAILOR_BINARY(logical_or)
+  TAILOR_BINARY(logical_xor) TAILOR_BINARY(bitwise_and) TAILOR_BINARY(bitwise_or) TAILOR_BINARY(bitwise_xor)
+  TAILOR_BINARY(bitwise_left_shift) TAILOR_BINARY(bitwise_right_shift) TAILOR_BINARY(clamp_min) TAILOR_BINARY(clamp_max)
+  // clang-format on
 #undef TAILOR_BINARY
                       Tensor maximum(const Tensor& other, Where where = Where::current()) const;
   Tensor minimum(const Tensor& other, Where where = Where::current()) const;
