@@ -98,6 +98,7 @@ void CompiledFunction::publish(std::shared_ptr<const Entries> entries) {  // mut
 void CompiledFunction::reset() {
   std::lock_guard lock(mutex_);
   publish(std::make_shared<Entries>());
+  record_.clear();
 }
 
 void CompiledFunction::call(const CallOps& ops, FlatValue& arguments) {

@@ -26,6 +26,18 @@ struct FunctionRecord {
   double eager_us = 0, compiled_us = 0;
   uint64_t eager_samples = 0, compiled_samples = 0;
   std::vector<MissRecord> recent_misses;
+
+  /// As after compile(); the name stays.
+  void clear() {
+    for (auto* counter : {&calls, &hits, &skipped, &misses, &recompiles, &divergences, &op_by_op, &lifts, &evictions, &compile_failures})
+      counter->store(0);
+    pure_promise_broken = false;
+    std::lock_guard lock(mutex);
+    kernels = ops = 0;
+    trace_ms = passes_ms = lower_ms = llvm_ms = link_ms = compile_ms = first_call_ms = eager_us = compiled_us = 0;
+    eager_samples = compiled_samples = 0;
+    recent_misses.clear();
+  }
 };
 
 /// How a pure entry runs without user code.

@@ -10,7 +10,7 @@
 namespace tailor::ir {
 namespace {
 
-constexpr int64_t kMostFoldedAtOnce = 1 << 15, kShortestRow = 512, kLongestRow = 1 << 13;
+constexpr int64_t kMostFoldedAtOnce = 1 << 15, kShortestRow = 512, kLongestRow = 1 << 11;
 
 /// The length of the rows to fold first, or 0.
 int64_t row_length(int64_t count) {

@@ -138,6 +138,21 @@ TEST(Compile, LimitEvictsTheLeastRecentlyUsed) {
   EXPECT_EQ(f.stats().misses, misses + 1);
 }
 
+TEST(Compile, ResetBeginsAnew) {
+  auto f = compile([](const Tensor& x) { return x + 1; });
+  for (int i = 0; i < 3; ++i) f(ones({2}));
+  f(ones({3}));
+  f.reset();
+  EXPECT_EQ(f.stats().calls, 0u);
+  EXPECT_EQ(f.stats().entries, 0);
+  EXPECT_EQ(f.stats().hits, 0u);
+  EXPECT_TRUE(f.stats().recent_misses.empty());
+  f(ones({2}));
+  f(ones({2}));
+  EXPECT_EQ(f.stats().misses, 1u);
+  EXPECT_EQ(f.stats().hits, 1u);
+}
+
 TEST(Compile, LimitRunsEagerlyWhenAsked) {
   auto f = compile([](const Tensor& x) { return x + 1; }, {.cache_size_limit = 8, .at_limit = CacheLimitPolicy::RunEager});
   for (int64_t n = 1; n <= 12; ++n) EXPECT_EQ(f(ones({n})).sum().item<float>(), 2.0f * static_cast<float>(n));
