@@ -70,7 +70,8 @@ class SequentialImpl : public Cloneable<SequentialImpl> {
     for (const NamedAnyModule& m : modules) push_back(m.name(), m.module());
   }
   template <class... Ms>
-  requires(sizeof...(Ms) > 0 && (std::constructible_from<AnyModule, Ms> && ...)) explicit SequentialImpl(Ms&&... modules) {
+  requires(sizeof...(Ms) > 0 && !(std::same_as<std::remove_cvref_t<Ms>, SequentialImpl> || ...) &&
+           (std::constructible_from<AnyModule, Ms> && ...)) explicit SequentialImpl(Ms&&... modules) {
     (push_back(std::forward<Ms>(modules)), ...);
   }
   std::shared_ptr<Module> clone(const std::optional<Device>& device = std::nullopt) const override;
