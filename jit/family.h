@@ -1,0 +1,41 @@
+#pragma once
+// One program for all sizes: what a graph with symbolic sizes is compiled to.
+//
+// The graph is lowered at several sizes by the same code that lowers static graphs. Where the resulting programs say the same but for
+// numbers (extents, strides, offsets, the sizes in calls of kernels), those numbers are fitted as polynomials in the symbols and become
+// run-time parameters of one set of kernels; where they differ in structure, the range of sizes that one family serves is narrowed. A
+// polynomial that fits is checked at sizes that had no part in fitting it, both ends of the range among them.
+
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "ir/graph.h"
+#include "jit/executable.h"
+
+namespace tailor::jit {
+
+/// A symbol's value in the call that is compiled, and the values it may have at all.
+struct SymbolRange {
+  int64_t hint = 0, min = 2, max = INT64_MAX;
+};
+
+/// The graph at these values of the symbols. It says the same at all sizes but for sizes, strides and integer attributes. Throws Error
+/// where user code would throw.
+using GraphAt = std::function<ir::Graph(std::span<const int64_t> values)>;
+
+class Family {
+ public:
+  virtual ~Family() = default;
+  /// The program at these values: memory planned, numbers filled in, nothing compiled. Null outside `ranges()`. Thread-safe.
+  virtual std::shared_ptr<const Executable> bind(std::span<const int64_t> values) const = 0;
+  /// Within these the family was shown to be right; no wider than what was asked for.
+  virtual std::span<const SymbolRange> ranges() const = 0;
+  virtual const CompileReport& report() const = 0;
+};
+
+/// Null when no family serves the hint and another size (sizes that are no polynomials of the symbols, programs that differ at every size):
+/// the caller compiles for the one size. Throws as compile() does.
+std::shared_ptr<const Family> compile_family(const GraphAt& graph_at, std::span<const SymbolRange> symbols, const CompileOptions& options);
+
+}  // namespace tailor::jit
