@@ -1,7 +1,10 @@
 #include "guards/guard.h"
 
+#include <algorithm>
 #include <sstream>
 #include <utility>
+
+#include "ir/layout.h"
 
 namespace tailor::guards {
 namespace {
@@ -20,14 +23,32 @@ std::string value_text(GuardKind kind, int64_t value) {
     case GuardKind::Rank:
     case GuardKind::Size:
     case GuardKind::Stride:
+    case GuardKind::SizeRange:
     case GuardKind::Structure:
     case GuardKind::ModuleEpoch:
     case GuardKind::Liveness:
     case GuardKind::Step: out << value; break;
+    case GuardKind::Layout: out << "same order of dimensions"; break;
     case GuardKind::ScalarValue: out << value; break;
     case GuardKind::Aliasing: out << "same pattern"; break;
     case GuardKind::Ambient: out << "0x" << std::hex << value; break;
   }
+  return out.str();
+}
+
+ir::DimOrder order_of(const std::vector<int64_t>& pattern) {
+  ir::DimOrder order;
+  order.rank = static_cast<uint8_t>(pattern.size());
+  std::transform(pattern.begin(), pattern.end(), order.dims.begin(), [](int64_t d) { return static_cast<uint8_t>(d); });
+  return order;
+}
+
+/// `is_contiguous()`, or `is dense with dimensions in the order (1, 0)`, outermost first.
+std::string layout_text(const std::string& path, const std::vector<int64_t>& pattern) {
+  if (std::is_sorted(pattern.rbegin(), pattern.rend())) return path + ".is_contiguous()";
+  const std::vector<int64_t> outermost_first(pattern.rbegin(), pattern.rend());
+  std::ostringstream out;
+  out << path << " is dense with its dimensions in the order " << IntArrayRef(outermost_first);
   return out.str();
 }
 
@@ -41,6 +62,8 @@ std::string_view to_string(GuardKind kind) {
     case GuardKind::Rank: return "rank";
     case GuardKind::Size: return "size";
     case GuardKind::Stride: return "stride";
+    case GuardKind::SizeRange: return "size range";
+    case GuardKind::Layout: return "layout";
     case GuardKind::RequiresGrad: return "requires_grad";
     case GuardKind::ScalarValue: return "scalar value";
     case GuardKind::Structure: return "structure";
@@ -61,7 +84,9 @@ double typical_cost(GuardKind kind) {
     case GuardKind::Rank:
     case GuardKind::Size:
     case GuardKind::Stride:
+    case GuardKind::SizeRange:
     case GuardKind::RequiresGrad: return 0.5;
+    case GuardKind::Layout: return 2.0;
     case GuardKind::ScalarValue:
     case GuardKind::Structure:
     case GuardKind::Ambient:
@@ -94,6 +119,8 @@ bool Guard::holds(const CallDescriptor& call) const {
     case GuardKind::Rank:
     case GuardKind::Size:
     case GuardKind::Stride:
+    case GuardKind::SizeRange:
+    case GuardKind::Layout:
     case GuardKind::RequiresGrad: break;
   }
   const ir::TensorSpec* spec = spec_of(call, index);
@@ -105,6 +132,15 @@ bool Guard::holds(const CallDescriptor& call) const {
     case GuardKind::Rank: return spec->rank() == expected;
     case GuardKind::Size: return dim < spec->rank() && spec->sizes[static_cast<size_t>(dim)] == expected;
     case GuardKind::Stride: return dim < spec->rank() && spec->strides[static_cast<size_t>(dim)] == expected;
+    case GuardKind::SizeRange: {
+      if (dim >= spec->rank()) return false;
+      const int64_t size = spec->sizes[static_cast<size_t>(dim)];
+      return size >= expected && size <= most;
+    }
+    case GuardKind::Layout: {
+      if (static_cast<size_t>(spec->rank()) != pattern.size()) return false;
+      return spec->strides == ir::dense_strides(spec->sizes, order_of(pattern));
+    }
     case GuardKind::RequiresGrad: return spec->requires_grad == (expected != 0);
     default: return true;
   }
@@ -118,6 +154,11 @@ std::string Guard::condition() const {
       return out.str();
     }
     case GuardKind::Aliasing: return path + " share storage as recorded";
+    case GuardKind::SizeRange: {
+      const std::string above = std::to_string(expected) + " <= " + path;
+      return most == INT64_MAX ? above : above + " <= " + std::to_string(most);
+    }
+    case GuardKind::Layout: return layout_text(path, pattern);
     default: return path + " == " + value_text(kind, expected);
   }
 }
@@ -146,8 +187,14 @@ std::string Guard::actual(const CallDescriptor& call) const {
     case GuardKind::Dtype: return std::string(short_name(spec->dtype));
     case GuardKind::Device: return spec->device.str();
     case GuardKind::Rank: return std::to_string(spec->rank());
+    case GuardKind::SizeRange:
     case GuardKind::Size: return dim < spec->rank() ? std::to_string(spec->sizes[static_cast<size_t>(dim)]) : "no such dimension";
     case GuardKind::Stride: return dim < spec->rank() ? std::to_string(spec->strides[static_cast<size_t>(dim)]) : "no such dimension";
+    case GuardKind::Layout: {
+      std::ostringstream strides;
+      strides << "strides " << spec->strides;
+      return strides.str();
+    }
     case GuardKind::RequiresGrad: return spec->requires_grad ? "true" : "false";
     default: return "";
   }
@@ -156,6 +203,8 @@ std::string Guard::actual(const CallDescriptor& call) const {
 std::string Guard::suggestion() const {
   switch (kind) {
     case GuardKind::Size: return "the size changes between calls: pad to a few sizes, or raise cache_size_limit";
+    case GuardKind::SizeRange: return "the size leaves the range it was compiled for: give mark_dynamic a wider one";
+    case GuardKind::Layout:
     case GuardKind::Stride: return "the memory layout changes between calls: call contiguous() before";
     case GuardKind::ScalarValue: return "pass the number as tailor::Scalar, or let the function be followed (drop .pure)";
     case GuardKind::Dtype: return "convert the argument to one dtype before the call";

@@ -14,8 +14,10 @@ enum class GuardKind : uint8_t {
   Dtype,
   Device,
   Rank,
-  Size,    // one dimension
-  Stride,  // one dimension
+  Size,       // one dimension
+  Stride,     // one dimension
+  SizeRange,  // one dimension: expected <= size <= most
+  Layout,     // dense, dimensions in a given order, whatever the sizes
   RequiresGrad,
   ScalarValue,  // by kind and bits
   Structure,    // container lengths, presence, keys
@@ -30,14 +32,22 @@ std::string_view to_string(GuardKind kind);
 /// Typical cost of one check in nanoseconds, used for ordering until it is measured.
 double typical_cost(GuardKind kind);
 
+/// A dimension whose size is symbolic: anything from min to max.
+struct DimRange {
+  int dim = 0;
+  int64_t min = 0, max = INT64_MAX;
+  friend bool operator==(const DimRange&, const DimRange&) = default;
+};
+
 struct Guard {
   GuardKind kind = GuardKind::Dtype;
   int index = 0;                 // which tensor, scalar or structure word of the descriptor
   int dim = -1;                  // Size, Stride
   int64_t expected = 0;          // the value in 64 bits: dtype, size, stride, flag, bits of a scalar ...
+  int64_t most = 0;              // SizeRange: the largest size
   std::string path;              // args[1].weights["w"].size(0)
   std::string source;            // "model.cpp:17": the line that made it necessary; may be empty
-  std::vector<int64_t> pattern;  // Aliasing
+  std::vector<int64_t> pattern;  // Aliasing; Layout: the dimensions, innermost first
 
   /// `args[0].size(0) == 64`
   std::string condition() const;

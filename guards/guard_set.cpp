@@ -4,11 +4,38 @@
 
 namespace tailor::guards {
 
-void GuardSet::require_spec(int index, const ir::TensorSpec* spec, std::string path, std::string source) {
+void GuardSet::require_spec(int index, const ir::TensorSpec* spec, std::string path, std::string source,
+                            std::span<const DimRange> dynamic) {
   const auto same = [&](const SpecGuard& g) { return g.index == index; };
   if (std::any_of(specs_.begin(), specs_.end(), same)) return;
-  specs_.emplace_back(index, spec != nullptr, spec ? *spec : ir::TensorSpec(), std::move(path), std::move(source));
+  for (const DimRange& range : dynamic) {
+    tailor::check(spec && range.dim >= 0 && range.dim < spec->rank(), path, ": a range of sizes names dimension ", range.dim,
+                  ", which is not there");
+    tailor::check(range.min <= range.max, path, ": the range of sizes of dimension ", range.dim, " is empty: ", range.min, " to ",
+                  range.max);
+  }
+  SpecGuard& guard = specs_.emplace_back(index, spec != nullptr, spec ? *spec : ir::TensorSpec(), std::move(path), std::move(source));
+  guard.dynamic.assign(dynamic.begin(), dynamic.end());
+  if (spec && !dynamic.empty()) guard.order = ir::dense_order(spec->sizes, spec->strides);
 }
+
+const DimRange* GuardSet::SpecGuard::range(int dim) const {
+  const auto it = std::find_if(dynamic.begin(), dynamic.end(), [&](const DimRange& r) { return r.dim == dim; });
+  return it == dynamic.end() ? nullptr : &*it;
+}
+
+bool GuardSet::SpecGuard::holds(const ir::TensorSpec& got) const {
+  if (dynamic.empty()) return got == spec;
+  if (got.dtype != spec.dtype || got.device != spec.device || got.requires_grad != spec.requires_grad) return false;
+  if (got.rank() != spec.rank()) return false;
+  for (size_t d = 0; d < spec.sizes.size(); ++d) {
+    if (got.sizes[d] == spec.sizes[d]) continue;
+    const DimRange* r = range(static_cast<int>(d));
+    if (!r || got.sizes[d] < r->min || got.sizes[d] > r->max) return false;
+  }
+  return got.strides == (order ? ir::dense_strides(got.sizes, *order) : spec.strides);
+}
+
 void GuardSet::require_scalar(int index, Scalar value, std::string path, std::string source) {
   scalars_.push_back({index, value, std::move(path), std::move(source)});
 }
@@ -29,7 +56,7 @@ bool GuardSet::check(const CallDescriptor& call) const {
     const TensorFact& fact = call.tensors[static_cast<size_t>(g.index)];
     if ((fact.spec != nullptr) != g.defined) return false;
     if (!fact.spec || fact.id == g.passed.load(std::memory_order_relaxed)) continue;
-    if (!(*fact.spec == g.spec)) return false;
+    if (!g.holds(*fact.spec)) return false;
     g.passed.store(fact.id, std::memory_order_relaxed);
   }
   return !aliasing_ || has_alias_pattern(call.tensors, *aliasing_);
@@ -38,7 +65,7 @@ bool GuardSet::check(const CallDescriptor& call) const {
 std::vector<Guard> GuardSet::guards() const {
   std::vector<Guard> all;
   const auto add = [&](GuardKind kind, int index, int dim, int64_t expected, std::string path, const std::string& source) {
-    all.push_back(Guard{kind, index, dim, expected, std::move(path), source, {}});
+    all.push_back(Guard{kind, index, dim, expected, 0, std::move(path), source, {}});
   };
   if (ambient_) add(GuardKind::Ambient, 0, -1, static_cast<int64_t>(*ambient_), "ambient", "");
   if (module_epoch_) add(GuardKind::ModuleEpoch, 0, -1, static_cast<int64_t>(*module_epoch_), "module epoch", "");
@@ -57,14 +84,23 @@ std::vector<Guard> GuardSet::guards() const {
         g.source);
     add(GuardKind::Rank, g.index, -1, s.rank(), g.path + ".dim()", g.source);
     for (int d = 0; d < s.rank(); ++d) {
-      add(GuardKind::Size, g.index, d, s.sizes[static_cast<size_t>(d)], g.path + ".size(" + std::to_string(d) + ")", g.source);
+      const std::string path = g.path + ".size(" + std::to_string(d) + ")";
+      if (const DimRange* r = g.range(d))
+        all.push_back(Guard{GuardKind::SizeRange, g.index, d, r->min, r->max, path, g.source, {}});
+      else
+        add(GuardKind::Size, g.index, d, s.sizes[static_cast<size_t>(d)], path, g.source);
     }
-    for (int d = 0; d < s.rank(); ++d) {
+    if (g.order) {
+      Guard layout{GuardKind::Layout, g.index, -1, 0, 0, g.path, g.source, {}};
+      layout.pattern.assign(g.order->dims.begin(), g.order->dims.begin() + g.order->rank);
+      all.push_back(std::move(layout));
+    }
+    for (int d = 0; !g.order && d < s.rank(); ++d) {
       add(GuardKind::Stride, g.index, d, s.strides[static_cast<size_t>(d)], g.path + ".stride(" + std::to_string(d) + ")", g.source);
     }
     add(GuardKind::RequiresGrad, g.index, -1, s.requires_grad, g.path + ".requires_grad()", g.source);
   }
-  if (aliasing_) { all.push_back(Guard{GuardKind::Aliasing, 0, -1, 0, "args", "", *aliasing_}); }
+  if (aliasing_) { all.push_back(Guard{GuardKind::Aliasing, 0, -1, 0, 0, "args", "", *aliasing_}); }
   return all;
 }
 

@@ -72,6 +72,75 @@ TEST(GuardSet, EveryFieldIsCheckedAndNamed) {
   }
 }
 
+TEST(GuardSet, DynamicSizesStayInTheirRange) {
+  const ir::TensorSpec recorded(kFloat32, {4, 3});
+  GuardSet g;
+  const std::vector<DimRange> dynamic = {{0, 2, 64}};
+  g.require_spec(0, &recorded, "args[0]", "model.cpp:17", dynamic);
+  OneCall call{{recorded}, {}, {}, {}};
+  const auto miss = [&](ir::TensorSpec spec) {
+    call.specs = {std::move(spec)};
+    const auto found = g.explain(call.descriptor());
+    // Ids of tensors that passed are remembered: a fresh set checks.
+    GuardSet fresh;
+    fresh.require_spec(0, &recorded, "args[0]", "model.cpp:17", dynamic);
+    EXPECT_EQ(fresh.check(call.descriptor()), !found);
+    return found ? found->text() : "";
+  };
+  for (int64_t n : {2, 4, 5, 64}) EXPECT_EQ(miss(ir::TensorSpec(kFloat32, {n, 3})), "") << n;
+  EXPECT_EQ(miss(ir::TensorSpec(kFloat32, {1, 3})), "2 <= args[0].size(0) <= 64 failed: got 1 (first needed at model.cpp:17)");
+  EXPECT_EQ(miss(ir::TensorSpec(kFloat32, {65, 3})), "2 <= args[0].size(0) <= 64 failed: got 65 (first needed at model.cpp:17)");
+  EXPECT_EQ(miss(ir::TensorSpec(kFloat32, {8, 4})), "args[0].size(1) == 3 failed: got 4 (first needed at model.cpp:17)");
+  EXPECT_EQ(miss(ir::TensorSpec(kFloat32, {8, 3}, {1, 8}, {})),
+            "args[0].is_contiguous() failed: got strides [1, 8] (first needed at model.cpp:17)");
+  EXPECT_EQ(miss(ir::TensorSpec(kFloat64, {8, 3})), "args[0].dtype() == f32 failed: got f64 (first needed at model.cpp:17)");
+  EXPECT_EQ(miss(ir::TensorSpec(kFloat32, {8})), "args[0].dim() == 2 failed: got 1 (first needed at model.cpp:17)");
+  ir::TensorSpec grad(kFloat32, {8, 3});
+  grad.requires_grad = true;
+  EXPECT_EQ(miss(grad), "args[0].requires_grad() == false failed: got true (first needed at model.cpp:17)");
+}
+
+TEST(GuardSet, DynamicStridesFollowTheOrderOfDimensions) {
+  struct Case {
+    ir::TensorSpec recorded, call;
+    bool holds;
+  };
+  const auto strided = [](Dims sizes, Dims strides) { return ir::TensorSpec(kFloat32, sizes, strides, {}); };
+  const std::vector<Case> cases = {
+      {strided({4, 3}, {1, 4}), strided({8, 3}, {1, 8}), true},  // transposed
+      {strided({4, 3}, {1, 4}), strided({8, 3}, {3, 1}), false},
+      {strided({4, 1, 3}, {3, 3, 1}), strided({8, 1, 3}, {3, 3, 1}), true},
+      {strided({4, 1, 3}, {3, 3, 1}), strided({8, 1, 3}, {3, 24, 1}), false},  // as a static guard: strides of size 1 count
+      {strided({1, 3}, {3, 1}), strided({5, 3}, {3, 1}), true},
+      {strided({4, 0}, {1, 1}), strided({5, 0}, {1, 1}), true},
+      {strided({4, 3}, {6, 2}), strided({5, 3}, {6, 2}), true},  // not dense: the strides as recorded
+      {strided({4, 3}, {6, 2}), strided({5, 3}, {3, 1}), false},
+      {strided({4, 3}, {0, 1}), strided({5, 3}, {0, 1}), true},  // expanded
+      {strided({4, 3}, {0, 1}), strided({5, 3}, {3, 1}), false},
+  };
+  for (const Case& one : cases) {
+    GuardSet g;
+    g.require_spec(0, &one.recorded, "x", "", std::vector<DimRange>{{0, 0, INT64_MAX}});
+    OneCall recorded{{one.recorded}, {}, {}, {}}, call{{one.call}, {}, {}, {}};
+    EXPECT_FALSE(g.explain(recorded.descriptor())) << to_string(one.recorded);
+    EXPECT_EQ(!g.explain(call.descriptor()), one.holds) << to_string(one.recorded) << " then " << to_string(one.call);
+    EXPECT_EQ(g.check(call.descriptor()), one.holds) << to_string(one.recorded) << " then " << to_string(one.call);
+  }
+}
+
+TEST(GuardSet, RangesThatCannotBeAreErrors) {
+  const ir::TensorSpec spec(kFloat32, {4});
+  const auto text = [&](DimRange range) {
+    GuardSet g;
+    try {
+      g.require_spec(0, &spec, "args[0]", "", std::span(&range, 1));
+    } catch (const Error& e) { return std::string(e.what()); }
+    return std::string();
+  };
+  EXPECT_NE(text({1, 2, 4}).find("args[0]: a range of sizes names dimension 1, which is not there"), std::string::npos) << text({1, 2, 4});
+  EXPECT_NE(text({0, 4, 2}).find("args[0]: the range of sizes of dimension 0 is empty: 4 to 2"), std::string::npos);
+}
+
 TEST(GuardSet, ScalarsByBits) {
   OneCall call = base();
   call.scalars = {Scalar(0.0)};
