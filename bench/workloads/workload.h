@@ -26,6 +26,20 @@ struct Workload {
 
 std::span<const Workload> workloads();
 
+/// Many calls with arguments of changing shapes.
+struct PreparedSequence {
+  size_t calls = 0;
+  std::function<void(size_t call)> eager, compiled;
+  std::function<Stats()> stats;  // of the compiled function
+};
+
+struct Sequence {
+  std::string_view name, summary;
+  PreparedSequence (*prepare)();
+};
+
+std::span<const Sequence> sequences();
+
 namespace detail {
 
 template <class Body, class Compiled, class... Args>

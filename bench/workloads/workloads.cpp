@@ -2,6 +2,7 @@
 #include "workloads/fusion.h"
 #include "workloads/language.h"
 #include "workloads/overhead.h"
+#include "workloads/sequences.h"
 #include "workloads/vision.h"
 
 namespace tailor::bench {
@@ -30,6 +31,14 @@ std::span<const Workload> workloads() {
       {"minilm_b8_s128", "6-layer encoder, 8 sentences of 128", minilm<8, 128>},
       {"gpt_decode_128", "6-layer decoder, one token after 128", gpt_decode_128},
       {"lstm_s64_b16_h256", "LSTM over 64 steps", lstm_s64_b16_h256},
+  };
+  return all;
+}
+
+std::span<const Sequence> sequences() {
+  static constexpr Sequence all[] = {
+      {"varying_batch_mlp", "400 calls of the 784-512-512-10 network, batch 1 to 64", varying_batch_mlp},
+      {"growing_decode", "256 tokens of a 6-layer decoder, its cache growing from 16 to 271", growing_decode},
   };
   return all;
 }

@@ -2,10 +2,12 @@
 
 #include "command.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "bench/html_report.h"
 #include "bench/measure.h"
@@ -32,6 +34,7 @@ Json to_json(const Row& row) {
     json["error"] = row.error;
     return json;
   }
+  for (const auto& [name, value] : row.more) json[name] = value;
   json.update(Json{{"us", row.us},
                    {"min_us", row.min_us},
                    {"q1_us", row.q1_us},
@@ -65,6 +68,32 @@ void save(const Options& options, const std::vector<Row>& rows) {
   if (!options.html.empty()) write(options.html, html_report(rows, cpu_features().name, options.threads));
 }
 
+/// Whether `name` is `pattern`, or starts as a pattern that ends in `*` does.
+bool matches(std::string_view name, std::string_view pattern) {
+  return pattern.ends_with('*') ? name.starts_with(pattern.substr(0, pattern.size() - 1)) : name == pattern;
+}
+
+bool chosen(const Options& options, std::string_view name) {
+  const auto wanted = [&](const std::string& pattern) { return matches(name, pattern); };
+  return options.only.empty() || std::any_of(options.only.begin(), options.only.end(), wanted);
+}
+
+void check_names(const Options& options) {
+  for (const std::string& pattern : options.only) {
+    const auto known = [&](const auto& all) {
+      return std::any_of(all.begin(), all.end(), [&](const auto& each) { return matches(each.name, pattern); });
+    };
+    check(known(workloads()) || known(sequences()), "no workload ", pattern, "; `tailor bench --list` names them");
+  }
+}
+
+template <class All>
+void print_names(const Options& options, const All& all) {
+  for (const auto& each : all) {
+    if (chosen(options, each.name)) std::printf("%-26s %s\n", std::string(each.name).c_str(), std::string(each.summary).c_str());
+  }
+}
+
 void print_head() { std::printf("%-26s %14s %14s %14s %8s %14s\n", "", "eager us", "compiled us", "skipped us", "ratio", "first call ms"); }
 
 void print_rows(const std::vector<Row>& rows) {
@@ -84,39 +113,58 @@ void print_rows(const std::vector<Row>& rows) {
   std::fflush(stdout);
 }
 
+void print_sequence(const std::vector<Row>& rows) {
+  std::printf("\r%s: milliseconds of all calls\n", rows[0].workload.c_str());
+  for (const Row& row : rows) {
+    if (row.error.empty()) {
+      std::printf("    %-10s %10.1f with compiling, %10.1f again; %.1f us a call\n", row.mode.c_str(), row.more[0].second,
+                  row.more[1].second, row.us);
+    } else {
+      std::printf("    %s: %s\n", row.mode.c_str(), row.error.c_str());
+    }
+  }
+  std::fflush(stdout);
+}
+
 int run_bench(const Options& options) {
-  std::vector<const Workload*> chosen;
-  for (const Workload& workload : workloads()) {
-    if (options.only.empty() || std::find(options.only.begin(), options.only.end(), workload.name) != options.only.end())
-      chosen.push_back(&workload);
-  }
-  for (const std::string& name : options.only) {
-    const bool known = std::any_of(chosen.begin(), chosen.end(), [&](const Workload* w) { return w->name == name; });
-    check(known, "no workload ", name, "; `tailor bench --list` names them");
-  }
+  check_names(options);
   if (options.list) {
-    for (const Workload* workload : chosen)
-      std::printf("%-26s %s\n", std::string(workload->name).c_str(), std::string(workload->summary).c_str());
+    print_names(options, workloads());
+    print_names(options, sequences());
     return 0;
   }
   check(options.all || !options.only.empty(), "say --all, or --only with names; `tailor bench --list` names them");
   set_num_threads(options.threads);
-  print_head();
   std::vector<Row> rows;
   double logs = 0;
   int compared = 0;
-  bool failed = false;
-  for (const Workload* workload : chosen) {
-    std::fprintf(stderr, "%s ...", std::string(workload->name).c_str());
+  bool failed = false, head = false;
+  const auto announce = [](std::string_view name) {
+    std::fprintf(stderr, "%s ...", std::string(name).c_str());
     std::fflush(stderr);
-    std::vector<Row> measured = measure(*workload, options.measure);
-    print_rows(measured);
+  };
+  const auto keep = [&](const std::vector<Row>& measured) {
     for (const Row& row : measured) failed |= !row.error.empty();
-    if (measured[0].error.empty() && measured[1].error.empty()) logs += std::log(measured[0].us / measured[1].us), ++compared;
     rows.insert(rows.end(), measured.begin(), measured.end());
     save(options, rows);  // what there is so far survives an interruption
+  };
+  for (const Workload& workload : workloads()) {
+    if (!chosen(options, workload.name)) continue;
+    if (!std::exchange(head, true)) print_head();
+    announce(workload.name);
+    const std::vector<Row> measured = measure(workload, options.measure);
+    print_rows(measured);
+    if (measured[0].error.empty() && measured[1].error.empty()) logs += std::log(measured[0].us / measured[1].us), ++compared;
+    keep(measured);
   }
   if (compared > 1) std::printf("eager / compiled, geometric mean of %d: %.2f\n", compared, std::exp(logs / compared));
+  for (const Sequence& sequence : sequences()) {
+    if (!chosen(options, sequence.name)) continue;
+    announce(sequence.name);
+    const std::vector<Row> measured = measure(sequence);
+    print_sequence(measured);
+    keep(measured);
+  }
   return failed ? 1 : 0;
 }
 
@@ -126,7 +174,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   auto* command = app.add_subcommand("bench", "Time the bundled workloads, eager against compiled");
   command->add_flag("--all", options->all, "Every workload");
-  command->add_option("--only", options->only, "These workloads, separated by commas")->delimiter(',');
+  command->add_option("--only", options->only, "These workloads, separated by commas; a name may end in *")->delimiter(',');
   command->add_flag("--list", options->list, "Name the workloads");
   command->add_option("--threads", options->threads, "Threads of parallel work")->check(CLI::PositiveNumber);
   command->add_option("--budget", options->measure.budget_seconds, "Seconds for each mode of a workload")->check(CLI::PositiveNumber);

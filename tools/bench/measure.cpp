@@ -96,4 +96,59 @@ std::vector<Row> measure(const Workload& workload, const MeasureOptions& options
   return rows;
 }
 
+std::vector<Row> measure(const Sequence& sequence) {
+  struct SequenceMode {
+    Row row;
+    std::function<void(size_t)> call;
+    double with_compiling_ms = 0;
+    std::vector<double> again_ms;
+  };
+  std::vector<SequenceMode> modes(2);
+  manual_seed(0);
+  const PreparedSequence prepared = sequence.prepare();
+  modes[0].row.mode = "eager";
+  modes[0].call = prepared.eager;
+  modes[1].row.mode = "compiled";
+  modes[1].call = prepared.compiled;
+  const auto pass_ms = [&](const SequenceMode& mode) {
+    const auto start = Clock::now();
+    for (size_t call = 0; call < prepared.calls; ++call) mode.call(call);
+    return seconds(start) * 1e3;
+  };
+  constexpr int kPasses = 4;
+  for (int pass = 0; pass < kPasses; ++pass) {
+    for (SequenceMode& mode : modes) {
+      if (!mode.row.error.empty()) continue;
+      try {
+        if (pass > 0) {
+          mode.again_ms.push_back(pass_ms(mode));
+          continue;
+        }
+        const auto start = Clock::now();
+        mode.call(0);
+        mode.row.first_call_ms = seconds(start) * 1e3;
+        mode.with_compiling_ms = mode.row.first_call_ms + pass_ms(mode);
+      } catch (const std::exception& error) { mode.row.error = error.what(); }
+    }
+  }
+  std::vector<Row> rows;
+  for (SequenceMode& mode : modes) {
+    mode.row.workload = sequence.name;
+    if (mode.row.error.empty()) {
+      std::sort(mode.again_ms.begin(), mode.again_ms.end());
+      const double scale = 1e3 / static_cast<double>(prepared.calls);
+      const double median = quantile(mode.again_ms, 0.5);
+      mode.row.us = median * scale;
+      mode.row.min_us = mode.again_ms.front() * scale;
+      mode.row.q1_us = quantile(mode.again_ms, 0.25) * scale;
+      mode.row.q3_us = quantile(mode.again_ms, 0.75) * scale;
+      mode.row.samples = static_cast<int>(mode.again_ms.size());
+      mode.row.more = {{"sequence_ms_with_compiling", mode.with_compiling_ms}, {"sequence_ms", median}};
+      if (mode.row.mode == "compiled") mode.row.stats = prepared.stats();
+    }
+    rows.push_back(std::move(mode.row));
+  }
+  return rows;
+}
+
 }  // namespace tailor::bench

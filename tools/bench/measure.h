@@ -2,6 +2,7 @@
 // Times a workload in its modes, in turn, so that the machine's moods meet all of them.
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "workloads/workload.h"
@@ -15,7 +16,8 @@ struct Row {
   double us = 0, min_us = 0, q1_us = 0, q3_us = 0;
   int samples = 0;
   double first_call_ms = 0;
-  Stats stats;  // of the compiled modes
+  std::vector<std::pair<std::string, double>> more;  // figures of this kind of workload, by name
+  Stats stats;                                       // of the compiled modes
 };
 
 struct MeasureOptions {
@@ -25,5 +27,9 @@ struct MeasureOptions {
 
 /// The rows eager, compiled and skipped. A mode that throws has an error instead of numbers.
 std::vector<Row> measure(const Workload& workload, const MeasureOptions& options);
+
+/// The rows eager and compiled, each with `sequence_ms_with_compiling`, the first call and then all of them, and `sequence_ms`, the
+/// median of three more passes; `us` is the latter for one call. The modes alternate from pass to pass.
+std::vector<Row> measure(const Sequence& sequence);
 
 }  // namespace tailor::bench
