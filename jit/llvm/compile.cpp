@@ -4,12 +4,8 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <thread>
 
 #include "jit/llvm/codegen.h"
 #include "jit/llvm/emit.h"
@@ -125,62 +121,11 @@ class Compiled final : public CompiledModule {
   CompileTimes times_;
 };
 
-}  // namespace
-
-std::shared_ptr<const CompiledModule> compile_nests(std::span<const LoopNest> nests, const EmitOptions& options) {
+std::shared_ptr<const CompiledModule> compile(std::span<const LoopNest> nests, const EmitOptions& options) {
   return std::make_shared<Compiled>(nests, target_for(options.isa.value_or(kernels::isa())), options.fast_math);
 }
 
-void warm_up() {
-  LoopNest nest;
-  nest.name = "warm_up";
-  nest.dims.resize(1);
-  nest.dims[0].extent = 16;
-  nest.vector_dim = 0;
-  nest.buffers = {{BufferKind::Output, kFloat32, 0}};
-  nest.exprs.resize(1);
-  nest.exprs[0].literal = 1.0;
-  nest.stages.resize(1);
-  nest.stages[0].exprs = {0};
-  nest.stages[0].stores = {{{0, {0, {1}}, {}}, 0}};
-  compile_nests({&nest, 1}, {});
-}
-
-namespace {
-
-/// The thread that warms up. The process does not end while it is inside LLVM, whose statics would go away under it; a forked child
-/// has no such thread.
-class BackgroundWarmUp {
- public:
-  BackgroundWarmUp() {
-    std::thread([this] {
-      try {
-        warm_up();
-      } catch (...) {  // the real compilation will report it
-      }
-      done_.store(true, std::memory_order_release);
-    }).detach();
-  }
-  ~BackgroundWarmUp() { wait(); }
-  void wait() const {
-    while (getpid() == process_ && !done_.load(std::memory_order_acquire)) std::this_thread::yield();
-  }
-
- private:
-  const pid_t process_ = getpid();
-  std::atomic<bool> done_{false};
-};
-
 }  // namespace
-
-void warm_up_in_background() {
-  static const BackgroundWarmUp once;
-  // LLVM makes statics of its own while it warms up, and those go before `once`; a thread's variables go before any static.
-  struct WaitWhenTheThreadEnds {
-    ~WaitWhenTheThreadEnds() { once.wait(); }
-  };
-  static thread_local const WaitWhenTheThreadEnds waiting;
-  (void)waiting;
-}
-
 }  // namespace tailor::jit
+
+extern "C" const tailor::jit::CodeGenerator tailor_code_generator = {TAILOR_VERSION, &tailor::jit::compile};

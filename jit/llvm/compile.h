@@ -1,5 +1,6 @@
 #pragma once
-// Loop nests to callable code.
+// Loop nests to callable code. What is declared here lies in the library; LLVM and all that uses it in a library of its own,
+// which is opened when the first nest is compiled, since loading it takes longer than many programs need to run.
 //
 //   auto module = compile_nests(nests, {});
 //   KernelFn f = module->kernel(0);
@@ -41,5 +42,19 @@ class CompiledModule {
 /// Compiles the nests, on several threads when there are many. Thread-safe. Throws InternalError for a nest that breaks the contract of
 /// loop_nest.h, Error when the machine lacks the instruction set asked for.
 std::shared_ptr<const CompiledModule> compile_nests(std::span<const LoopNest> nests, const EmitOptions& options);
+
+/// Opens the code generator and compiles something small, so that the first real compilation does not pay for it.
+void warm_up();
+/// The same on a background thread, once; the process does not wait for it.
+void warm_up_in_background();
+
+/// What the code generator's library exports, under the C name `tailor_code_generator`.
+struct CodeGenerator {
+  const char* version;  // of the project; must be the library's own
+  std::shared_ptr<const CompiledModule> (*compile_nests)(std::span<const LoopNest> nests, const EmitOptions& options);
+};
+
+/// The file that holds the code generator: beside the library.
+const std::string& code_generator_path();
 
 }  // namespace tailor::jit

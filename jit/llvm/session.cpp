@@ -9,7 +9,7 @@
 #include <atomic>
 #include <mutex>
 
-#include "jit/llvm/runtime_symbols.h"
+#include "jit/runtime_symbols.h"
 #include "runtime/error.h"
 
 namespace tailor::jit {

@@ -25,9 +25,4 @@ std::shared_ptr<const LinkedObject> link_object(std::string_view object, std::sp
 /// A fresh symbol: unique in the process, and never the name of a C function, whatever users call their kernels.
 std::string unique_symbol();
 
-/// Initialises LLVM, creates the session and compiles something small, so that the first real compilation does not pay for it.
-void warm_up();
-/// The same on a background thread, once; the process does not wait for it.
-void warm_up_in_background();
-
 }  // namespace tailor::jit

@@ -1,4 +1,4 @@
-#include "jit/llvm/runtime_symbols.h"
+#include "jit/runtime_symbols.h"
 
 #include <cmath>
 #include <cstdint>
