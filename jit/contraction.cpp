@@ -202,11 +202,13 @@ struct Context {
       const int64_t elements = r.batch * launch.shifts[i].batch + r.column * launch.shifts[i].column;
       buffers[i] = self.first[i] + elements * element_size(nest.buffers[i].dtype);
     }
-    const int64_t sizes[2] = {launch.rows, r.columns};
+    std::array<int64_t, kMostTailSizes> sizes;
+    sizes[0] = launch.rows, sizes[1] = r.columns;
+    std::copy_n(launch.tail.sizes, nest.size_params - 2, sizes.begin() + 2);
     if (launch.tail.kernel != nullptr)
-      launch.tail.kernel(buffers.data(), sizes, self.scalars, r.row, r.row + r.rows);
+      launch.tail.kernel(buffers.data(), sizes.data(), self.scalars, r.row, r.row + r.rows);
     else
-      interpret_nest(nest, buffers.data(), sizes, self.scalars, r.row, r.row + r.rows);
+      interpret_nest(nest, buffers.data(), sizes.data(), self.scalars, r.row, r.row + r.rows);
   }
 };
 

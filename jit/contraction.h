@@ -23,6 +23,9 @@ struct TailShift {
   int64_t batch = 0, column = 0;
 };
 
+/// A tail's run-time sizes: rows, columns, and what else varies.
+constexpr int64_t kMostTailSizes = 64;
+
 struct LoweredTail {
   LoweredNest nest;               // of dims [rows, columns]
   std::vector<TailShift> shifts;  // one per buffer

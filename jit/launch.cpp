@@ -7,6 +7,31 @@
 
 namespace tailor::jit {
 
+namespace {
+
+/// Work (element operations) that is worth a range of its own on another thread.
+constexpr int64_t kWorkPerRange = 32 * 1024;
+/// Cuts fall on whole vectors and cache lines.
+constexpr int64_t kGrainMultiple = 64;
+
+}  // namespace
+
+void NestLaunch::choose_grain() {
+  grain = 0;
+  if (work < 2 * kWorkPerRange || extent <= 1) return;
+  grain = std::max<int64_t>(kWorkPerRange / std::max<int64_t>(work / extent, 1), 1);
+  if (whole_vectors) grain = (grain + kGrainMultiple - 1) / kGrainMultiple * kGrainMultiple;
+}
+
+LibraryLaunch::LibraryLaunch(const LibraryLaunch& other)
+    : op(other.op),
+      kernel(other.kernel),
+      operands(other.operands),
+      outputs(other.outputs),
+      attrs(other.attrs),
+      refs(attrs.begin(), attrs.end()),
+      where(other.where) {}
+
 void NestLaunch::run(std::byte* const* bases, const int64_t* scalars) const {
   constexpr size_t kInline = 32;
   std::array<void*, kInline> few;
@@ -18,14 +43,14 @@ void NestLaunch::run(std::byte* const* bases, const int64_t* scalars) const {
   }
   for (size_t i = 0; i < buffers.size(); ++i) pointers[i] = buffers[i].resolve(bases, scalars);
   if (kernel == nullptr) {
-    interpret_nest(*nest, pointers, nullptr, scalars, 0, extent);
+    interpret_nest(*nest, pointers, sizes, scalars, 0, extent);
     return;
   }
   if (grain == 0) {
-    kernel(pointers, nullptr, scalars, 0, extent);
+    kernel(pointers, sizes, scalars, 0, extent);
     return;
   }
-  parallel_for(0, extent, grain, [&](int64_t begin, int64_t end) { kernel(pointers, nullptr, scalars, begin, end); });
+  parallel_for(0, extent, grain, [&](int64_t begin, int64_t end) { kernel(pointers, sizes, scalars, begin, end); });
 }
 
 void LibraryLaunch::run(std::byte* const* bases, const int64_t* scalars) const {

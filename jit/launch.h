@@ -12,9 +12,10 @@ namespace tailor::jit {
 
 struct Pointer {
   int base = 0;             // index into the bases of a run
+  int place = -1;           // until place_pointers: the block of the arena, or the constant's node, whose address is to be added
   int64_t byte_offset = 0;  // for constants: the address
   int scalar = -1;          // adds scalars[scalar] * width
-  int64_t width = 0;
+  int width = 0;
 
   std::byte* resolve(std::byte* const* bases, const int64_t* scalars) const {
     std::byte* p = bases[base] + byte_offset;
@@ -26,10 +27,16 @@ struct Pointer {
 
 /// A loop nest. Cut into ranges of `grain` points of its outermost dim; 0: never cut.
 struct NestLaunch {
+  int index = -1;             // which of the program's nests
   KernelFn kernel = nullptr;  // null: the nest is interpreted
   const LoopNest* nest = nullptr;
+  const int64_t* sizes = nullptr;  // the nest's run-time sizes (of a contraction's tail: those behind rows and columns)
   std::vector<Pointer> buffers;
   int64_t extent = 1, grain = 0;
+  int64_t work = 0;            // roughly: element operations
+  bool whole_vectors = false;  // cuts fall on whole vectors
+  /// How to cut it.
+  void choose_grain();
   void run(std::byte* const* bases, const int64_t* scalars) const;
 };
 
@@ -48,6 +55,11 @@ struct LibraryLaunch {
   std::vector<ir::Attr> attrs;
   std::vector<ir::AttrRef> refs;  // to attrs, whose lists stay where they are when a launch is moved
   std::string where;              // the user's line, for errors
+
+  LibraryLaunch() = default;
+  LibraryLaunch(LibraryLaunch&&) noexcept = default;
+  LibraryLaunch& operator=(LibraryLaunch&&) noexcept = default;
+  LibraryLaunch(const LibraryLaunch& other);
   void run(std::byte* const* bases, const int64_t* scalars) const;
   /// Resolves the arguments and hands the call to `invoke`; errors name the user's line.
   void run(std::byte* const* bases, const int64_t* scalars, const std::function<void(const kernels::Call&)>& invoke) const;

@@ -1,6 +1,7 @@
 #include "jit/memory_plan.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "ir/host_tensor.h"
 
@@ -18,35 +19,6 @@ constexpr int64_t kAlignment = 64;
 int64_t bytes_of(const TensorSpec& spec) { return ir::extent_of(spec) * element_size(spec.dtype); }
 int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-struct Interval {
-  ValueId value;
-  int first, last;
-  int64_t bytes, offset = 0;
-};
-
-// Largest first, each at the lowest place that is free during its life.
-int64_t place(std::vector<Interval>& intervals) {
-  std::vector<Interval*> order;
-  for (Interval& i : intervals) order.push_back(&i);
-  std::sort(order.begin(), order.end(),
-            [](const Interval* a, const Interval* b) { return a->bytes != b->bytes ? a->bytes > b->bytes : a < b; });
-  std::vector<const Interval*> placed;  // by offset
-  int64_t total = 0;
-  for (Interval* i : order) {
-    int64_t at = 0;
-    for (const Interval* other : placed) {
-      if (other->last < i->first || i->last < other->first) continue;
-      if (at + i->bytes <= other->offset) break;
-      at = std::max(at, other->offset + other->bytes);
-    }
-    i->offset = at;
-    total = std::max(total, at + i->bytes);
-    placed.insert(
-        std::upper_bound(placed.begin(), placed.end(), i, [](const Interval* a, const Interval* b) { return a->offset < b->offset; }), i);
-  }
-  return total;
-}
-
 class Planner {
  public:
   Planner(const Graph& graph, const MemoryMap& memory, std::span<const Group> groups, const std::vector<int>& scalar_index)
@@ -57,13 +29,13 @@ class Planner {
   MemoryPlan run() {
     int input = 0;
     for (const Node& node : graph_.nodes) {
-      if (node.kind == ir::NodeKind::Placeholder) location(node.outputs[0]) = {Location::Kind::Input, input++, 0};
+      if (node.kind == ir::NodeKind::Placeholder) location(node.outputs[0]) = {Location::Kind::Input, input++};
       if (node.kind == ir::NodeKind::Constant) {
         const ValueId v = node.outputs[0];
         if (memory_.is_written(memory_.of(v)))
           plan_.initialized.push_back(v);
         else
-          location(v) = {Location::Kind::Constant, graph_.values[static_cast<size_t>(v)].node, 0};
+          location(v) = {Location::Kind::Constant, graph_.values[static_cast<size_t>(v)].node};
       }
     }
     plan_outputs();
@@ -105,7 +77,7 @@ class Planner {
         plan_.copies.push_back({static_cast<int>(i), v});
       } else {
         // The first output of a value has its whole memory, also where it shows only a part.
-        location(root) = {Location::Kind::Output, static_cast<int>(i), 0};
+        location(root) = {Location::Kind::Output, static_cast<int>(i)};
         owned_by = static_cast<int>(i);
         alias(OutputPlan::Kind::Fresh, -1);
         if (root != v) plan.memory_bytes = bytes_of(graph_.spec(root));
@@ -141,14 +113,12 @@ class Planner {
       }
     }
     for (const OutputCopy& c : plan_.copies) touch(c.from, end);
-    std::vector<Interval> intervals;
     for (size_t v = 0; v < graph_.values.size(); ++v) {
       if (first[v] < 0 || plan_.of[v].kind != Location::Kind::None) continue;
       if (graph_.node_of(static_cast<ValueId>(v)).kind == ir::NodeKind::Scalar) continue;
-      intervals.push_back({static_cast<ValueId>(v), first[v], last[v], aligned(bytes_of(graph_.spec(static_cast<ValueId>(v))))});
+      plan_.of[v] = {Location::Kind::Arena, static_cast<int>(plan_.blocks.size())};
+      plan_.blocks.push_back({first[v], last[v], bytes_of(graph_.spec(static_cast<ValueId>(v)))});
     }
-    plan_.arena_bytes = place(intervals);
-    for (const Interval& i : intervals) location(i.value) = {Location::Kind::Arena, -1, i.offset};
   }
 
   const Graph& graph_;
@@ -159,6 +129,34 @@ class Planner {
 };
 
 }  // namespace
+
+// Largest first, each at the lowest place that is free during its life.
+int64_t place_blocks(std::span<const Block> blocks, std::span<int64_t> offsets) {
+  std::vector<int> order(blocks.size()), placed;  // `placed`: by offset
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    return aligned(blocks[static_cast<size_t>(a)].bytes) > aligned(blocks[static_cast<size_t>(b)].bytes);
+  });
+  placed.reserve(blocks.size());
+  int64_t total = 0;
+  for (const int i : order) {
+    const Block& block = blocks[static_cast<size_t>(i)];
+    const int64_t bytes = aligned(block.bytes);
+    int64_t at = 0;
+    for (const int p : placed) {
+      const Block& other = blocks[static_cast<size_t>(p)];
+      if (other.last < block.first || block.last < other.first) continue;
+      const int64_t start = offsets[static_cast<size_t>(p)];
+      if (at + bytes <= start) break;
+      at = std::max(at, start + aligned(other.bytes));
+    }
+    offsets[static_cast<size_t>(i)] = at;
+    total = std::max(total, at + bytes);
+    const auto later = [&](int64_t offset, int p) { return offset < offsets[static_cast<size_t>(p)]; };
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), at, later), i);
+  }
+  return total;
+}
 
 MemoryPlan plan_memory(const Graph& graph, const MemoryMap& memory, std::span<const Group> groups, const std::vector<int>& scalar_index) {
   return Planner(graph, memory, groups, scalar_index).run();

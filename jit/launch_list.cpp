@@ -1,0 +1,97 @@
+#include "jit/launch_list.h"
+
+#include <array>
+
+#include "jit/arena.h"
+#include "jit/kernel_cache.h"
+
+namespace tailor::jit {
+
+void compile_kernels(CompiledProgram& compiled, const CompileOptions& options) {
+  const std::vector<LoweredNest>& lowered = compiled.program.nests;
+  compiled.kernels.assign(lowered.size(), nullptr);
+  if (options.backend != Backend::Llvm || lowered.empty()) return;
+  std::vector<const LoopNest*> nests;
+  for (const LoweredNest& n : lowered) nests.push_back(&n.nest);
+  EmitOptions emit;
+  emit.fast_math = options.fast_math;
+  Kernels found = find_or_compile(nests, emit);
+  compiled.kernels = std::move(found.functions);
+  compiled.modules = std::move(found.modules);
+  if (found.fresh == nullptr) return;
+  CompileReport& report = compiled.program.report;
+  report.llvm_ms = found.fresh->times().emit_ms + found.fresh->times().llvm_ms;
+  report.link_ms = found.fresh->times().link_ms;
+  report.code_bytes = found.fresh->code_bytes();
+}
+
+LaunchList::LaunchList(std::shared_ptr<const CompiledProgram> compiled, std::vector<Launch> launches, std::vector<OutputPlan> outputs,
+                       std::span<const Block> blocks)
+    : compiled_(std::move(compiled)), launches_(std::move(launches)), outputs_(std::move(outputs)), report_(compiled_->program.report) {
+  const Program& program = compiled_->program;
+  std::vector<int64_t> offsets(blocks.size());
+  report_.arena_bytes = place_blocks(blocks, offsets);
+  const auto place = [&](Pointer& p) {
+    if (p.place < 0) return;
+    if (p.base == program.arena_base())
+      p.byte_offset += offsets[static_cast<size_t>(p.place)];
+    else
+      p.byte_offset += reinterpret_cast<int64_t>(program.graph.nodes[static_cast<size_t>(p.place)].constant->bytes.data());
+  };
+  const auto link = [&](NestLaunch& nest) {
+    nest.kernel = compiled_->kernels[static_cast<size_t>(nest.index)];
+    nest.nest = &program.nests[static_cast<size_t>(nest.index)].nest;
+    nest.choose_grain();
+  };
+  for (Launch& launch : launches_)
+    std::visit(
+        [&](auto& l) {
+          each_pointer(l, place);
+          if constexpr (requires { l.tail; })
+            link(l.tail);
+          else if constexpr (requires { l.nest; })
+            link(l);
+        },
+        launch);
+}
+
+void LaunchList::run(std::span<void* const> inputs, std::span<const int64_t> scalars, std::span<void* const> outputs) const {
+  constexpr size_t kInline = 48;
+  std::array<std::byte*, kInline> few;
+  std::vector<std::byte*> many;
+  std::byte** bases = few.data();
+  const size_t count = inputs.size() + outputs_.size() + 2;
+  if (count > kInline) {
+    many.resize(count);
+    bases = many.data();
+  }
+  std::byte** base = bases;
+  for (void* p : inputs) *base++ = static_cast<std::byte*>(p);
+  for (size_t i = 0; i < outputs_.size(); ++i) *base++ = i < outputs.size() ? static_cast<std::byte*>(outputs[i]) : nullptr;
+  const ArenaLease arena(static_cast<size_t>(report_.arena_bytes));
+  *base++ = arena.data();
+  *base = nullptr;
+  if (more_scalars_.empty()) return run_all(bases, scalars.data());
+  std::vector<int64_t> all(scalars.begin(), scalars.end());
+  all.insert(all.end(), more_scalars_.begin(), more_scalars_.end());
+  run_all(bases, all.data());
+}
+
+void LaunchList::run_all(std::byte* const* bases, const int64_t* scalars) const {
+  for (const Launch& launch : launches_) std::visit([&](const auto& l) { l.run(bases, scalars); }, launch);
+}
+
+std::string LaunchList::dump(std::string_view what) const {
+  if (what == "graph") return ir::print(compiled_->program.graph);
+  if (what == "loops") {
+    std::string text;
+    for (const LoweredNest& n : compiled_->program.nests) text += to_string(n.nest);
+    return text;
+  }
+  check(what == "llvm" || what == "asm", "dump: expected graph, loops, llvm or asm, got ", what);
+  std::string text;
+  for (const auto& module : compiled_->modules) text += module->dump(what == "llvm" ? "ir" : "asm");
+  return text;
+}
+
+}  // namespace tailor::jit

@@ -1,0 +1,43 @@
+#pragma once
+// The executable: launches whose memory is placed and whose kernels are compiled.
+
+#include "jit/llvm/compile.h"
+#include "jit/program.h"
+
+namespace tailor::jit {
+
+/// A lowered program with the code of its nests; what executables made of it share.
+struct CompiledProgram {
+  Program program;
+  std::vector<KernelFn> kernels;  // one per nest; null: interpreted
+  std::vector<std::shared_ptr<const CompiledModule>> modules;
+};
+
+/// Compiles the nests, unless the back end does without; adds to the program's report.
+void compile_kernels(CompiledProgram& compiled, const CompileOptions& options);
+
+class LaunchList : public Executable {
+ public:
+  /// `launches`: the program's, moved or copied from it.
+  LaunchList(std::shared_ptr<const CompiledProgram> compiled, std::vector<Launch> launches, std::vector<OutputPlan> outputs,
+             std::span<const Block> blocks);
+  void run(std::span<void* const> inputs, std::span<const int64_t> scalars, std::span<void* const> outputs) const override;
+  std::span<const OutputPlan> outputs() const override { return outputs_; }
+  const CompileReport& report() const override { return report_; }
+  std::string dump(std::string_view what) const override;
+
+ protected:
+  std::vector<Launch>& launches() { return launches_; }
+  /// Numbers that are run-time scalars of kernels, behind those of the call; they do not change once the list is made.
+  std::vector<int64_t> more_scalars_;
+
+ private:
+  void run_all(std::byte* const* bases, const int64_t* scalars) const;
+
+  std::shared_ptr<const CompiledProgram> compiled_;
+  std::vector<Launch> launches_;
+  std::vector<OutputPlan> outputs_;
+  CompileReport report_;
+};
+
+}  // namespace tailor::jit
