@@ -49,6 +49,7 @@ static Config read() {
   Config c;
   c.num_threads = default_threads();
   c.logs = text("TAILOR_LOGS");
+  c.trace = text("TAILOR_TRACE");
   c.isa = text("TAILOR_ISA");
   check(c.isa.empty() || c.isa == "avx512" || c.isa == "avx2" || c.isa == "sse2", "TAILOR_ISA: expected avx512, avx2 or sse2, got \"",
         c.isa, "\"");

@@ -3,6 +3,7 @@
 //
 //   TAILOR_NUM_THREADS   threads of parallel work (else OMP_NUM_THREADS, else the cores this process may use)
 //   TAILOR_LOGS          channels of runtime/log.h: "guards,recompiles"
+//   TAILOR_TRACE         a file for the trace of runtime/trace.h
 //   TAILOR_ISA           highest instruction set of kernels: avx512, avx2, sse2
 //   TAILOR_CACHE         0 turns the artifact cache off
 //   TAILOR_CACHE_DIR     where it lives (else $XDG_CACHE_HOME/tailor, else ~/.cache/tailor)
@@ -16,7 +17,8 @@ namespace tailor {
 struct Config {
   int num_threads = 1;
   std::string logs;
-  std::string isa;  // empty: the highest the machine has
+  std::string trace;  // empty: none
+  std::string isa;    // empty: the highest the machine has
   bool artifact_cache = true;
   std::string cache_dir;  // empty: no home directory
   size_t allocator_cache_bytes = 0;

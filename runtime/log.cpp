@@ -52,6 +52,8 @@ static spdlog::logger& logger() {
   return *made;
 }
 
+static constinit std::atomic<WarningSink> warning_sink{nullptr};
+
 // While the library loads nothing may be thrown: a bad variable is reported and nothing is logged.
 static uint32_t initial_mask() noexcept {
   try {
@@ -62,7 +64,7 @@ static uint32_t initial_mask() noexcept {
   }
 }
 
-static std::atomic<LogSink> log_sink{nullptr};
+static constinit std::atomic<LogSink> log_sink{nullptr};
 namespace detail {
 std::atomic<uint32_t> log_mask{initial_mask()};
 }
@@ -73,10 +75,23 @@ void log(LogChannel channel, std::string_view tag, std::string_view text, LogLev
   logger().log(level == LogLevel::Info ? spdlog::level::info : spdlog::level::debug, "{} [{}] {}", to_string(channel), tag, text);
 }
 
-void log_warning(std::string_view tag, std::string_view text) { logger().warn("warning [{}] {}", tag, text); }
+void log_here(LogChannel channel, std::string_view otherwise, std::string_view text, LogLevel level) {
+  if (log_enabled(channel, level)) log(channel, LogTag::current().empty() ? otherwise : LogTag::current(), text, level);
+}
+
+void log_warning(std::string_view tag, std::string_view text) {
+  if (const WarningSink sink = warning_sink.load()) return sink(tag, text);
+  logger().warn("warning [{}] {}", tag, text);
+}
+
+static constinit thread_local const LogTag* innermost_tag = nullptr;
+LogTag::LogTag(std::string tag) : tag_(std::move(tag)), outer_(innermost_tag) { innermost_tag = this; }
+LogTag::~LogTag() { innermost_tag = outer_; }
+std::string_view LogTag::current() { return innermost_tag == nullptr ? std::string_view() : innermost_tag->tag_; }
 
 void set_logs(std::string_view channels) { detail::log_mask.store(parse_channels(channels)); }
 void set_log_sink(LogSink sink) { log_sink.store(sink); }
+void set_warning_sink(WarningSink sink) { warning_sink.store(sink); }
 
 std::string_view to_string(LogChannel channel) { return kNames[static_cast<size_t>(channel)]; }
 

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace tailor {
@@ -28,8 +29,25 @@ inline bool log_enabled(LogChannel channel, LogLevel level = LogLevel::Info) {
 
 /// One line to standard error, tagged with the channel and `tag` (function and compile id). Nothing when the channel is off.
 void log(LogChannel channel, std::string_view tag, std::string_view text, LogLevel level = LogLevel::Info);
+/// The same under the tag of the innermost LogTag of this thread; `otherwise` where there is none.
+void log_here(LogChannel channel, std::string_view otherwise, std::string_view text, LogLevel level = LogLevel::Info);
 /// A warning that is shown whatever the channels are.
 void log_warning(std::string_view tag, std::string_view text);
+
+/// What this thread works on, for lines logged by code that does not know it: "layer/0/1" (function, entry, attempt).
+class LogTag {
+ public:
+  explicit LogTag(std::string tag);
+  LogTag(const LogTag&) = delete;
+  LogTag& operator=(const LogTag&) = delete;
+  ~LogTag();
+  /// The innermost one's; empty where there is none.
+  static std::string_view current();
+
+ private:
+  std::string tag_;
+  const LogTag* outer_;
+};
 
 /// As the variable: replaces the channels. Throws Error for an unknown name.
 void set_logs(std::string_view channels);
@@ -37,6 +55,9 @@ void set_logs(std::string_view channels);
 /// Gets the lines instead of standard error (tests); null restores it.
 using LogSink = void (*)(LogChannel channel, std::string_view tag, std::string_view text);
 void set_log_sink(LogSink sink);
+/// The same for warnings.
+using WarningSink = void (*)(std::string_view tag, std::string_view text);
+void set_warning_sink(WarningSink sink);
 
 std::string_view to_string(LogChannel channel);
 

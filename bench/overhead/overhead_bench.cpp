@@ -3,6 +3,8 @@
 #include <benchmark/benchmark.h>
 #include <tailor/tailor.h>
 
+#include <ctime>
+
 #include "guards/guard_set.h"
 
 namespace tailor {
@@ -82,14 +84,28 @@ void guard_check(benchmark::State& state) {
 }
 BENCHMARK(guard_check)->ArgsProduct({{1, 8, 64}, {0, 1}});
 
-/// Hits from several threads at once.
-void threaded_hits(benchmark::State& state) {
-  static auto f = compile([](const Tensor& a, const Tensor& b) { return a + b; }, {.pure = true});
-  const Tensor x = randn({8}), y = randn({8});
+/// Hits from several threads at once: skipped, followed, and followed with parameters that all threads share. `ns_per_hit` is processor
+/// time, so that it also tells what threads cost each other when there are more of them than cores.
+void threaded_hits(benchmark::State& state, bool pure, bool shared_weights) {
+  static const Tensor weight = randn({8}), bias = randn({8});
+  const auto body = [](const Tensor& a, const Tensor& b) { return a + b; };
+  static auto skipped = compile(body, {.pure = true}), followed = compile(body);
+  const Tensor x = shared_weights ? weight : randn({8}), y = shared_weights ? bias : randn({8});
+  auto& f = pure ? skipped : followed;
   for (int i = 0; i < 16; ++i) f(x, y);
+  timespec begin{}, end{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
   for (auto _ : state) benchmark::DoNotOptimize(f(x, y));
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+  state.counters["ns_per_hit"] =
+      benchmark::Counter((static_cast<double>(end.tv_sec - begin.tv_sec) * 1e9 + static_cast<double>(end.tv_nsec - begin.tv_nsec)) /
+                             static_cast<double>(state.iterations()),
+                         benchmark::Counter::kAvgThreads);
+  state.counters["hits_per_s"] = benchmark::Counter(static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
 }
-BENCHMARK(threaded_hits)->Threads(1)->Threads(2)->Threads(4)->UseRealTime();
+BENCHMARK_CAPTURE(threaded_hits, skipped, true, false)->Threads(1)->Threads(2)->Threads(4)->UseRealTime();
+BENCHMARK_CAPTURE(threaded_hits, followed, false, false)->Threads(1)->Threads(2)->Threads(4)->UseRealTime();
+BENCHMARK_CAPTURE(threaded_hits, followed_shared_weights, false, true)->Threads(1)->Threads(2)->Threads(4)->UseRealTime();
 
 }  // namespace
 }  // namespace tailor
