@@ -106,7 +106,7 @@ std::vector<Guard> GuardSet::guards() const {
 
 std::optional<Miss> GuardSet::explain(const CallDescriptor& call) const {
   for (const Guard& g : guards()) {
-    if (!g.holds(call)) return Miss{0, g.condition(), g.actual(call), g.source, g.suggestion()};
+    if (!g.holds(call)) return Miss{0, g.condition(), g.actual(call), g.source, g.suggestion(), g.path};
   }
   return std::nullopt;
 }

@@ -11,6 +11,7 @@ struct Miss {
   std::string actual;  // 48
   std::string source;  // model.cpp:17
   std::string suggestion;
+  std::string subject;  // args[0].size(0): what was read, the same for every value that it is expected to have
   /// `args[0].size(0) == 64 failed: got 48 (first needed at model.cpp:17)`
   std::string text() const { return guard + " failed: got " + actual + (source.empty() ? "" : " (first needed at " + source + ")"); }
 };
