@@ -237,8 +237,9 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
       if (timed && invocation->recorded()) add_time(record_.eager_us, record_.eager_samples, micros_since(begin));
       invocation->finish();
     } catch (...) {
-      invocation->abandon();
+      const std::exception_ptr earlier = invocation->abandon();
       entry.give_back(invocation);
+      if (earlier) std::rethrow_exception(earlier);
       throw;
     }
   }

@@ -6,6 +6,7 @@
 // recording when user code does something new: then what was followed since the last end is run op by op, exactly once.
 
 #include <atomic>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -59,8 +60,9 @@ class Invocation final : public OpInterceptor {
   follow::InputRef describe(const TensorImpl& tensor) const;
   /// Lets go of everything this call touched; the next call may begin.
   void end() noexcept;
-  /// User code threw: what eager would have done by then is done. Never throws.
-  void abandon() noexcept;
+  /// User code threw: what eager would have done by then is done. Never throws; returns the error that eager would have met before
+  /// user code came to its own, if there is one.
+  std::exception_ptr abandon() noexcept;
 
   Tensor op(const OpCall& call) override;
   std::vector<Tensor> op_many(const OpCall& call) override;

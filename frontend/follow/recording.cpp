@@ -340,13 +340,13 @@ void Invocation::compile_variant(Step& end) {
   }
 }
 
-void Invocation::abandon() noexcept {
+std::exception_ptr Invocation::abandon() noexcept {
+  std::exception_ptr earlier;
   try {
     if (mode_ == Mode::Following) run_what_was_followed();
-  } catch (...) {
-    // Eager would have thrown this one earlier; the user's exception is under way already. Values not computed stay so.
-  }
+  } catch (...) { earlier = std::current_exception(); }  // values not computed stay so
   end();
+  return earlier;
 }
 
 }  // namespace tailor

@@ -17,7 +17,8 @@ using reduce::Walker;
 Moments merged(Moments a, double count_a, Moments b, double count_b) {
   if (count_a == 0) return b;
   const double share = count_b / (count_a + count_b), delta = b.mean - a.mean;
-  return {a.mean + delta * share, a.m2 + b.m2 + delta * delta * count_a * share};
+  const double mean = std::isfinite(delta) ? a.mean + delta * share : a.mean + b.mean;  // infinite means stay so
+  return {mean, a.m2 + b.m2 + delta * delta * count_a * share};
 }
 
 Moments moments_of(const Loops& f, const void* x, int64_t n, int64_t element_bytes) {

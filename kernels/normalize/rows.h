@@ -215,6 +215,9 @@ struct Rows {
 
   /// Mean and sum of squared deviations from it. The first mean is rounded, and summed in float: the sum of the deviations from it
   /// says by how much it is off, and that puts both results right.
+  /// Of a first estimate of a mean; there is none where that is infinite.
+  static double correction(double off) { return __builtin_isfinite(off) ? off : 0; }
+
   static void exact_moments(const T* x, int64_t n, double* mean, double* m2) {
     const C about = static_cast<C>(mean_of(x, n));
     const V m = simd::splat<V>(about);
@@ -226,7 +229,7 @@ struct Rows {
           return d * d;
         });
     const double rest = across_sum(first), count = static_cast<double>(n), m2_exact = squares - rest * rest / count;
-    *mean = static_cast<double>(about) + rest / count;
+    *mean = static_cast<double>(about) + correction(rest / count);
     *m2 = m2_exact < 0 ? 0 : m2_exact;
   }
 
@@ -280,7 +283,7 @@ struct Rows {
     for (int64_t c = 0; c < columns; ++c) {
       const double off = static_cast<double>(first[c / W][c % W]) / static_cast<double>(rows);
       const double s = static_cast<double>(squares[c / W][c % W]) - static_cast<double>(rows) * off * off;
-      mean[c] = static_cast<double>(m[c / W][c % W]) + off;
+      mean[c] = static_cast<double>(m[c / W][c % W]) + correction(off);
       m2[c] = s < 0 ? 0 : s;
     }
   }

@@ -184,6 +184,27 @@ TEST(Following, ExceptionHalfWay) {
   EXPECT_THROW(g(f32({1})), int);
 }
 
+// Eager never comes to the user's own exception when an op before it fails.
+TEST(Following, AnOpThatFailsBeforeTheBodyThrows) {
+  bool bad = false;
+  auto f = compile([&](Tensor x, Tensor y) {
+    Tensor z = floor_divide(x, y);
+    if (bad) throw 7;
+    return z;
+  });
+  const Tensor x = tensor({6, 8}, kInt64), y = tensor({2, 4}, kInt64), zero = tensor({2, 0}, kInt64);
+  for (int i = 0; i < 2; ++i) {
+    f(x, y);
+    bad = true;
+    EXPECT_THROW(f(x, y), int);
+    try {
+      f(x, zero);
+      ADD_FAILURE() << "no exception";
+    } catch (const Error& e) { EXPECT_NE(std::string(e.what()).find("division by zero"), std::string::npos) << e.what(); }
+    bad = false;
+  }
+}
+
 TEST(Following, ReaderOnAnotherThread) {
   auto f = compile([](Tensor x) {
     Tensor y = x * 2;

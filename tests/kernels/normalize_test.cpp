@@ -1,4 +1,6 @@
 // The normalising kernels at every instruction set, against their own decompositions run by the reference.
+#include <limits>
+
 #include "kernel_case.h"
 
 namespace tailor::testing {
@@ -143,6 +145,26 @@ TEST(Normalize, VarianceFarFromZero) {
     for (int64_t i = 0; i < 1000; ++i) x.set(i, 1e6 + static_cast<double>(i % 3));
     Strided in = dense(x);
     EXPECT_NEAR(run_kernel("var", {&in}, {std::nullopt, 0.0, false})[0].get(0), 0.666999, 1e-5);
+  });
+}
+
+TEST(Normalize, MeansOfInfiniteNumbers) {
+  at_every_isa([] {
+    constexpr double kInf = std::numeric_limits<double>::infinity();
+    for (const ir::TensorSpec& spec :
+         {ir::TensorSpec(kFloat32, {20000}), ir::TensorSpec(kFloat64, {5}), ir::TensorSpec(kFloat32, {300, 7})}) {
+      for (const double other : {1.0, kInf, -kInf}) {
+        HostTensor x(spec);
+        for (int64_t i = 0; i < spec.numel(); ++i) x.set(i, other == -kInf ? 1.0 : other);
+        x.set(2, kInf);
+        if (other == -kInf) x.set(spec.numel() - (spec.rank() == 2 ? 5 : 1), other);  // in the same column
+        Strided in = dense(x);
+        const auto out = run_kernel("var_mean", {&in}, {std::vector<int64_t>{0}, 1.0, false});
+        const double mean = out[1].get(spec.rank() == 2 ? 2 : 0);
+        EXPECT_TRUE(other == -kInf ? std::isnan(mean) : mean == kInf) << mean;
+        EXPECT_TRUE(std::isnan(out[0].get(spec.rank() == 2 ? 2 : 0)));
+      }
+    }
   });
 }
 
