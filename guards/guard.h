@@ -1,8 +1,9 @@
 #pragma once
-// One guard: an assumption that generated code relies on, as data.
+// One guard: an assumption that generated code relies on, as data. What each kind checks, costs and says is defined once, in kinds/.
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "guards/descriptor.h"
@@ -10,23 +11,40 @@
 namespace tailor::guards {
 
 enum class GuardKind : uint8_t {
-  Defined,  // a tensor is (or is not) defined
+  // how arguments are put together
+  Alternative,  // of a variant
+  Presence,     // of an optional
+  Length,       // of a container
+  Keys,         // of a map
+  // tensors
+  Defined,
   Dtype,
   Device,
   Rank,
   Size,       // one dimension
-  Stride,     // one dimension
   SizeRange,  // one dimension: expected <= size <= most
+  Stride,     // one dimension
   Layout,     // dense, dimensions in a given order, whatever the sizes
   RequiresGrad,
+  StorageOffset,
+  // numbers and texts
   ScalarValue,  // by kind and bits
-  Structure,    // container lengths, presence, keys
-  Aliasing,     // which arguments share storage, and how far apart they start
-  Ambient,      // grad mode, default dtype, determinism, fast-math
-  ModuleEpoch,  // no parameter handle or submodule was replaced since
-  Liveness,     // a captured tensor is alive and has its description still
+  ScalarRange,
+  EnumValue,
+  Text,
+  // several at once
+  Identity,   // which tensors are one and the same
+  Pinned,     // the very tensor that the recorded call had
+  Aliasing,   // which tensors share storage, and how far apart they start
+  Predicate,  // a comparison of expressions over sizes
+  // state outside of the arguments
+  Ambient,      // grad mode, default dtype, determinism, fast math, number of threads
+  ModuleEpoch,  // no parameter handle, submodule or train/eval mode was changed since
+  Watched,      // a tailor::Watched was not written since
+  Liveness,     // a captured tensor is alive
   Step,         // a comparison made while following
 };
+inline constexpr int kGuardKinds = static_cast<int>(GuardKind::Step) + 1;
 std::string_view to_string(GuardKind kind);
 
 /// Typical cost of one check in nanoseconds, used for ordering until it is measured.
@@ -41,14 +59,16 @@ struct DimRange {
 
 struct Guard {
   GuardKind kind = GuardKind::Dtype;
-  int index = 0;                 // which tensor, scalar or structure word of the descriptor
-  int dim = -1;                  // Size, Stride
-  int64_t expected = 0;          // the value in 64 bits: dtype, size, stride, flag, bits of a scalar ...
-  int64_t most = 0;              // SizeRange: the largest size
-  std::string path;              // args[1].weights["w"].size(0)
-  std::string source;            // "model.cpp:17": the line that made it necessary; may be empty
-  std::vector<int64_t> pattern;  // Aliasing; Layout: the dimensions, innermost first
+  int index = 0;               // which tensor, scalar, structure word or cell of the descriptor
+  int dim = -1;                // sizes, strides: the dimension; numbers: their kind; Keys: how keys are stored; Predicate: the comparison
+  int64_t expected = 0;        // the value in 64 bits: dtype, size, stride, flag, bits of a number ...
+  int64_t most = 0;            // ranges: the largest value
+  std::vector<int64_t> words;  // Text, Keys: packed; Layout: dimensions, innermost first; Identity, Aliasing: the pattern; Predicate
+  std::string path;            // args[1].weights["w"]
+  std::string source;          // "model.cpp:17": the line that made it necessary; may be empty
 
+  /// `args[0].size(0)`: what is read, whatever is expected.
+  std::string subject() const;
   /// `args[0].size(0) == 64`
   std::string condition() const;
   /// The value that the call has, as text.
@@ -59,11 +79,8 @@ struct Guard {
   friend bool operator==(const Guard&, const Guard&) = default;
 };
 
-/// For each tensor the first one that shares its storage and the distance between their first elements, in bytes; two numbers
-/// a tensor. Equal patterns mean equal aliasing.
-std::vector<int64_t> alias_pattern(std::span<const TensorFact> tensors);
-
-/// Whether the tensors have this pattern; allocates nothing.
-bool has_alias_pattern(std::span<const TensorFact> tensors, std::span<const int64_t> pattern);
+/// A value guard loosened: a size (Size becomes SizeRange) or an integer (ScalarValue, ScalarRange) may be anything from min to max.
+/// Throws Error for other kinds, for an empty range and for one that leaves out the value that was recorded.
+Guard relax(const Guard& guard, int64_t min, int64_t max);
 
 }  // namespace tailor::guards

@@ -1,114 +1,306 @@
 #include "guards/guard_set.h"
 
 #include <algorithm>
+#include <array>
+#include <chrono>
+#include <mutex>
+
+#include "guards/alias.h"
+#include "guards/definition.h"
+#include "guards/kinds/tensor.h"
+#include "guards/program_inl.h"
+#include "guards/simplify.h"
 
 namespace tailor::guards {
 
+struct GuardSet::State {
+  std::vector<Guard> facts, guards;
+  std::vector<IntrusivePtr<Cell>> cells;
+  std::atomic<const Program*> program{nullptr};  // null until sealed
+  std::atomic<uint64_t> module_epoch{0};
+  Order order = Order::Expected;
+
+  // Learned: counts lose some updates between threads, which does no harm.
+  std::atomic<uint64_t> misses{0}, samples{0};
+  std::vector<std::atomic<uint64_t>> failures;           // by unit
+  std::mutex mutex;                                      // guards what follows
+  std::vector<std::unique_ptr<const Program>> programs;  // every one that a check may still run
+
+  /// The guard with what it expects today.
+  Guard today(Guard g) const {
+    if (g.kind == GuardKind::ModuleEpoch) g.expected = static_cast<int64_t>(module_epoch.load(std::memory_order_relaxed));
+    return g;
+  }
+  CallDescriptor with_cells(const CallDescriptor& call) const {
+    CallDescriptor full = call;
+    full.cells = cells;
+    return full;
+  }
+};
+
+GuardSet::GuardSet() : state_(std::make_unique<State>()) {}
+GuardSet::~GuardSet() = default;
+GuardSet::GuardSet(GuardSet&&) noexcept = default;
+GuardSet& GuardSet::operator=(GuardSet&&) noexcept = default;
+
+// ---- collecting ----------------------------------------------------------------------------------------------------
+
+void GuardSet::add(Guard guard) {
+  if (guard.kind == GuardKind::ModuleEpoch) state_->module_epoch.store(static_cast<uint64_t>(guard.expected));
+  state_->facts.push_back(std::move(guard));
+  state_->program.store(nullptr);
+}
+
 void GuardSet::require_spec(int index, const ir::TensorSpec* spec, std::string path, std::string source,
                             std::span<const DimRange> dynamic) {
-  const auto same = [&](const SpecGuard& g) { return g.index == index; };
-  if (std::any_of(specs_.begin(), specs_.end(), same)) return;
+  for (const Guard& g : state_->facts) {
+    if (g.kind == GuardKind::Defined && g.index == index) return;
+  }
   for (const DimRange& range : dynamic) {
     tailor::check(spec && range.dim >= 0 && range.dim < spec->rank(), path, ": a range of sizes names dimension ", range.dim,
                   ", which is not there");
     tailor::check(range.min <= range.max, path, ": the range of sizes of dimension ", range.dim, " is empty: ", range.min, " to ",
                   range.max);
   }
-  SpecGuard& guard = specs_.emplace_back(index, spec != nullptr, spec ? *spec : ir::TensorSpec(), std::move(path), std::move(source));
-  guard.dynamic.assign(dynamic.begin(), dynamic.end());
-  if (spec && !dynamic.empty()) guard.order = ir::dense_order(spec->sizes, spec->strides);
-}
-
-const DimRange* GuardSet::SpecGuard::range(int dim) const {
-  const auto it = std::find_if(dynamic.begin(), dynamic.end(), [&](const DimRange& r) { return r.dim == dim; });
-  return it == dynamic.end() ? nullptr : &*it;
-}
-
-bool GuardSet::SpecGuard::holds(const ir::TensorSpec& got) const {
-  if (dynamic.empty()) return got == spec;
-  if (got.dtype != spec.dtype || got.device != spec.device || got.requires_grad != spec.requires_grad) return false;
-  if (got.rank() != spec.rank()) return false;
-  for (size_t d = 0; d < spec.sizes.size(); ++d) {
-    if (got.sizes[d] == spec.sizes[d]) continue;
-    const DimRange* r = range(static_cast<int>(d));
-    if (!r || got.sizes[d] < r->min || got.sizes[d] > r->max) return false;
+  const auto fact = [&](GuardKind kind, int dim, int64_t expected, int64_t most = 0, std::vector<int64_t> words = {}) {
+    add({kind, index, dim, expected, most, std::move(words), path, source});
+  };
+  fact(GuardKind::Defined, -1, spec != nullptr);
+  if (!spec) return;
+  fact(GuardKind::Dtype, -1, static_cast<int64_t>(spec->dtype));
+  fact(GuardKind::Device, -1, kinds::device_word(spec->device));
+  fact(GuardKind::Rank, -1, spec->rank());
+  for (int d = 0; d < spec->rank(); ++d) {
+    const auto range = std::find_if(dynamic.begin(), dynamic.end(), [&](const DimRange& r) { return r.dim == d; });
+    if (range == dynamic.end())
+      fact(GuardKind::Size, d, spec->sizes[static_cast<size_t>(d)]);
+    else
+      fact(GuardKind::SizeRange, d, range->min, range->max);
   }
-  return got.strides == (order ? ir::dense_strides(got.sizes, *order) : spec.strides);
+  const auto order = dynamic.empty() ? std::nullopt : ir::dense_order(spec->sizes, spec->strides);
+  if (order) fact(GuardKind::Layout, -1, 0, 0, {order->dims.begin(), order->dims.begin() + order->rank});
+  for (int d = 0; !order && d < spec->rank(); ++d) fact(GuardKind::Stride, d, spec->strides[static_cast<size_t>(d)]);
+  fact(GuardKind::RequiresGrad, -1, spec->requires_grad);
 }
 
 void GuardSet::require_scalar(int index, Scalar value, std::string path, std::string source) {
-  scalars_.push_back({index, value, std::move(path), std::move(source)});
+  add({GuardKind::ScalarValue, index, static_cast<int>(value.kind()), value.bits(), 0, {}, std::move(path), std::move(source)});
 }
-void GuardSet::require_structure(std::span<const int64_t> words) { structure_.assign(words.begin(), words.end()); }
-void GuardSet::require_ambient(uint64_t word) { ambient_ = word; }
-void GuardSet::require_module_epoch(uint64_t epoch) { module_epoch_ = epoch; }
-void GuardSet::require_aliasing(std::vector<int64_t> pattern) { aliasing_ = std::move(pattern); }
+
+void GuardSet::require_scalars(std::span<const Scalar> scalars, std::span<const Part> parts) {
+  size_t at = 0;
+  for (const Part& part : parts) {
+    const auto words = static_cast<size_t>(part.words);
+    tailor::check<InternalError>(at + words <= scalars.size(), "internal error, please report: a call has fewer numbers than names");
+    const Scalar& value = scalars[at];
+    Guard g{part.kind, static_cast<int>(at), static_cast<int>(value.kind()), value.bits(), 0, {}, part.path, ""};
+    if (part.kind == GuardKind::Text) {
+      g.dim = -1;
+      g.expected = 0;
+      for (size_t i = 0; i < words; ++i) g.words.push_back(scalars[at + i].bits());
+    }
+    add(std::move(g));
+    at += words;
+  }
+}
+
+void GuardSet::require_structure(std::span<const int64_t> words, std::span<const Part> parts) {
+  size_t at = 0;
+  for (const Part& part : parts) {
+    const auto count = static_cast<size_t>(part.words);
+    tailor::check<InternalError>(at + count <= words.size(), "internal error, please report: a call has less structure than names");
+    Guard g{part.kind, static_cast<int>(at), -1, words[at], 0, {}, part.path, ""};
+    if (part.kind == GuardKind::Keys) {
+      g.dim = part.key_format;
+      g.words.assign(words.begin() + static_cast<std::ptrdiff_t>(at), words.begin() + static_cast<std::ptrdiff_t>(at + count));
+    }
+    add(std::move(g));
+    at += count;
+  }
+}
+
+void GuardSet::require_storage_offset(int index, int64_t offset, std::string path, std::string source) {
+  add({GuardKind::StorageOffset, index, -1, offset, 0, {}, std::move(path), std::move(source)});
+}
+void GuardSet::require_ambient(uint64_t word) { add({GuardKind::Ambient, 0, -1, static_cast<int64_t>(word), 0, {}, "ambient state", ""}); }
+void GuardSet::require_module_epoch(uint64_t epoch) {
+  add({GuardKind::ModuleEpoch, 0, -1, static_cast<int64_t>(epoch), 0, {}, "module epoch", ""});
+}
+void GuardSet::require_identity(std::span<const TensorFact> tensors) {
+  add({GuardKind::Identity, 0, -1, 0, 0, identity_pattern(tensors), "args", ""});
+}
+void GuardSet::require_pinned(int index, uint64_t id, std::string path) {
+  add({GuardKind::Pinned, index, -1, static_cast<int64_t>(id), 0, {}, std::move(path), ""});
+}
+void GuardSet::require_aliasing(std::span<const TensorFact> tensors) {
+  add({GuardKind::Aliasing, 0, -1, 0, 0, alias_pattern(tensors), "args", ""});
+}
+void GuardSet::require_predicate(const SizeExpr& left, Comparison comparison, const SizeExpr& right, std::string source) {
+  std::vector<int64_t> words = left.words();
+  words.insert(words.end(), right.words().begin(), right.words().end());
+  add({GuardKind::Predicate, 0, static_cast<int>(comparison), 0, 0, std::move(words), "args", std::move(source)});
+}
+void GuardSet::require_cell(GuardKind kind, IntrusivePtr<Cell> cell, uint64_t value, std::string path, std::string source) {
+  const int index = static_cast<int>(state_->cells.size());
+  state_->cells.push_back(std::move(cell));
+  add({kind, index, -1, static_cast<int64_t>(value), 0, {}, std::move(path), std::move(source)});
+}
+
+void GuardSet::review(const Review& review) {
+  std::vector<Guard> kept;
+  for (const Guard& fact : state_->facts) {
+    if (auto decided = review(fact)) kept.push_back(std::move(*decided));
+  }
+  state_->facts = std::move(kept);
+  state_->program.store(nullptr);
+}
+
+void GuardSet::seal(Order order) {
+  State& s = *state_;
+  std::lock_guard lock(s.mutex);
+  s.program.store(nullptr);
+  s.programs.clear();
+  s.guards = simplified(s.facts);
+  s.order = order;
+  auto program = std::make_unique<Program>(compile_program(s.guards));
+  s.failures = std::vector<std::atomic<uint64_t>>(program->parts.size());
+  s.samples = s.misses = 0;
+  s.program.store(program.get(), std::memory_order_release);
+  s.programs.push_back(std::move(program));
+}
+
+// ---- checking ------------------------------------------------------------------------------------------------------
 
 bool GuardSet::check(const CallDescriptor& call) const {
-  if (ambient_ && *ambient_ != call.ambient) return false;
-  if (module_epoch_ && *module_epoch_ != call.module_epoch) return false;
-  if (!std::equal(structure_.begin(), structure_.end(), call.structure.begin(), call.structure.end())) return false;
-  for (const ScalarGuard& g : scalars_) {
-    if (static_cast<size_t>(g.index) >= call.scalars.size() || !(call.scalars[static_cast<size_t>(g.index)] == g.value)) return false;
+  const State& s = *state_;
+  const Program* program = s.program.load(std::memory_order_acquire);
+  if (!program) [[unlikely]]
+    return !explain(call);
+  const CallDescriptor* full = &call;
+  CallDescriptor copy;
+  if (!s.cells.empty()) {
+    copy = s.with_cells(call);
+    full = &copy;
   }
-  for (const SpecGuard& g : specs_) {
-    if (static_cast<size_t>(g.index) >= call.tensors.size()) return false;
-    const TensorFact& fact = call.tensors[static_cast<size_t>(g.index)];
-    if ((fact.spec != nullptr) != g.defined) return false;
-    if (!fact.spec || fact.id == g.passed.load(std::memory_order_relaxed)) continue;
-    if (!g.holds(*fact.spec)) return false;
-    g.passed.store(fact.id, std::memory_order_relaxed);
-  }
-  return !aliasing_ || has_alias_pattern(call.tensors, *aliasing_);
-}
-
-std::vector<Guard> GuardSet::guards() const {
-  std::vector<Guard> all;
-  const auto add = [&](GuardKind kind, int index, int dim, int64_t expected, std::string path, const std::string& source) {
-    all.push_back(Guard{kind, index, dim, expected, 0, std::move(path), source, {}});
-  };
-  if (ambient_) add(GuardKind::Ambient, 0, -1, static_cast<int64_t>(*ambient_), "ambient", "");
-  if (module_epoch_) add(GuardKind::ModuleEpoch, 0, -1, static_cast<int64_t>(*module_epoch_), "module epoch", "");
-  add(GuardKind::Structure, 0, -1, static_cast<int64_t>(structure_.size()), "args.structure.length", "");
-  for (size_t i = 0; i < structure_.size(); ++i) {
-    add(GuardKind::Structure, 0, static_cast<int>(i), structure_[i], "args.structure[" + std::to_string(i) + "]", "");
-  }
-  for (const ScalarGuard& g : scalars_)
-    add(GuardKind::ScalarValue, g.index, static_cast<int>(g.value.kind()), g.value.bits(), g.path, g.source);
-  for (const SpecGuard& g : specs_) {
-    add(GuardKind::Defined, g.index, -1, g.defined, g.path + ".defined()", g.source);
-    if (!g.defined) continue;
-    const ir::TensorSpec& s = g.spec;
-    add(GuardKind::Dtype, g.index, -1, static_cast<int64_t>(s.dtype), g.path + ".dtype()", g.source);
-    add(GuardKind::Device, g.index, -1, (static_cast<int64_t>(s.device.type()) << 8) | (s.device.index() & 0xff), g.path + ".device()",
-        g.source);
-    add(GuardKind::Rank, g.index, -1, s.rank(), g.path + ".dim()", g.source);
-    for (int d = 0; d < s.rank(); ++d) {
-      const std::string path = g.path + ".size(" + std::to_string(d) + ")";
-      if (const DimRange* r = g.range(d))
-        all.push_back(Guard{GuardKind::SizeRange, g.index, d, r->min, r->max, path, g.source, {}});
-      else
-        add(GuardKind::Size, g.index, d, s.sizes[static_cast<size_t>(d)], path, g.source);
+  const uint64_t epoch = s.module_epoch.load(std::memory_order_relaxed);
+  for (const Instruction& i : program->code) {
+    if (!program->holds(i, *full, epoch)) {
+      missed(*full);
+      return false;
     }
-    if (g.order) {
-      Guard layout{GuardKind::Layout, g.index, -1, 0, 0, g.path, g.source, {}};
-      layout.pattern.assign(g.order->dims.begin(), g.order->dims.begin() + g.order->rank);
-      all.push_back(std::move(layout));
-    }
-    for (int d = 0; !g.order && d < s.rank(); ++d) {
-      add(GuardKind::Stride, g.index, d, s.strides[static_cast<size_t>(d)], g.path + ".stride(" + std::to_string(d) + ")", g.source);
-    }
-    add(GuardKind::RequiresGrad, g.index, -1, s.requires_grad, g.path + ".requires_grad()", g.source);
   }
-  if (aliasing_) { all.push_back(Guard{GuardKind::Aliasing, 0, -1, 0, 0, "args", "", *aliasing_}); }
-  return all;
+  return true;
 }
 
 std::optional<Miss> GuardSet::explain(const CallDescriptor& call) const {
-  for (const Guard& g : guards()) {
-    if (!g.holds(call)) return Miss{0, g.condition(), g.actual(call), g.source, g.suggestion(), g.path};
+  const CallDescriptor full = state_->with_cells(call);
+  for (const Guard& fact : facts()) {
+    const bool epoch = fact.kind == GuardKind::ModuleEpoch;
+    if (!epoch && fact.holds(full)) continue;
+    const Guard g = state_->today(fact);
+    if (!g.holds(full)) return Miss{0, g.condition(), g.actual(full), g.source, g.suggestion(), g.subject()};
   }
   return std::nullopt;
+}
+
+void GuardSet::refresh_module_epoch(uint64_t epoch) const { state_->module_epoch.store(epoch, std::memory_order_relaxed); }
+
+// ---- looking in ----------------------------------------------------------------------------------------------------
+
+std::vector<Guard> GuardSet::guards() const {
+  std::vector<Guard> all = state_->program.load() ? state_->guards : simplified(state_->facts);
+  for (Guard& g : all) g = state_->today(std::move(g));
+  return all;
+}
+const std::vector<Guard>& GuardSet::facts() const { return state_->facts; }
+uint64_t GuardSet::samples() const { return state_->samples.load(std::memory_order_relaxed); }
+
+std::vector<GuardSet::Unit> GuardSet::units() const {
+  const State& s = *state_;
+  std::vector<Unit> all;
+  const Program* program = s.program.load(std::memory_order_acquire);
+  if (!program) return all;
+  for (const Instruction& i : program->code) {
+    Unit& unit = all.emplace_back();
+    for (size_t g : program->parts[i.unit]) unit.guards.push_back(s.guards[g]);
+    unit.cost = program->costs[i.unit];
+    unit.failures = s.failures[i.unit].load(std::memory_order_relaxed);
+  }
+  return all;
+}
+
+// ---- learning ------------------------------------------------------------------------------------------------------
+
+namespace {
+
+void count(std::atomic<uint64_t>& counter) { counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
+
+bool is_power_of_four(uint64_t n) { return (n & (n - 1)) == 0 && (n & 0x5555555555555555u) != 0; }
+
+}  // namespace
+
+// A check stops at the first part that fails, which says nothing about the parts behind it. So some of the calls that do not match are
+// looked at in full; how often each part fails among these is proportional to how often it fails at all, and the best order needs no
+// more than that.
+void GuardSet::missed(const CallDescriptor& call) const {
+  constexpr uint64_t kAll = 16, kOneIn = 32;
+  State& s = *state_;
+  count(s.misses);
+  const uint64_t n = s.misses.load(std::memory_order_relaxed);
+  if (n > kAll && n % kOneIn != 0) [[likely]]
+    return;
+  learn(call);
+  const uint64_t samples = s.samples.load(std::memory_order_relaxed);
+  if (samples >= kAll && is_power_of_four(samples)) reorder(&call);
+}
+
+void GuardSet::learn(const CallDescriptor& call) const {
+  State& s = *state_;
+  const Program* program = s.program.load(std::memory_order_acquire);
+  if (!program) return;
+  const CallDescriptor full = s.with_cells(call);
+  const uint64_t epoch = s.module_epoch.load(std::memory_order_relaxed);
+  count(s.samples);
+  for (const Instruction& i : program->code) {
+    if (!program->holds(i, full, epoch)) count(s.failures[i.unit]);
+  }
+}
+
+void GuardSet::reorder(const CallDescriptor* call) const {
+  State& s = *state_;
+  std::unique_lock lock(s.mutex, std::try_to_lock);
+  const Program* program = s.program.load(std::memory_order_acquire);
+  if (!lock || !program || program->code.size() < 2) return;
+  auto next = std::make_unique<Program>(*program);
+  if (call) {
+    using Clock = std::chrono::steady_clock;
+    constexpr int kRounds = 5, kRepeats = 32;
+    const CallDescriptor full = s.with_cells(*call);
+    const uint64_t epoch = s.module_epoch.load(std::memory_order_relaxed);
+    for (const Instruction& i : program->code) {
+      double best = 1e9;
+      for (int round = 0; round < kRounds; ++round) {
+        const Clock::time_point begin = Clock::now();
+        for (int repeat = 0; repeat < kRepeats; ++repeat) {
+          bool held = program->holds(i, full, epoch);
+          asm volatile("" : "+r"(held));  // each round is to happen
+        }
+        best = std::min(best, std::chrono::duration<double, std::nano>(Clock::now() - begin).count() / kRepeats);
+      }
+      next->costs[i.unit] = std::max(best, 0.1);
+    }
+  }
+  // One failure is lent to every part: what has not failed yet may.
+  std::vector<CostAndFailure> parts;
+  const auto samples = static_cast<double>(s.samples.load(std::memory_order_relaxed)) + 2;
+  for (size_t unit = 0; unit < next->parts.size(); ++unit)
+    parts.push_back({next->costs[unit], (static_cast<double>(s.failures[unit].load(std::memory_order_relaxed)) + 0.5) / samples});
+  std::vector<Instruction> by_unit(parts.size());
+  for (const Instruction& i : program->code) by_unit[i.unit] = i;
+  next->code.clear();
+  for (size_t unit : checking_order(parts, s.order)) next->code.push_back(by_unit[unit]);
+  s.program.store(next.get(), std::memory_order_release);
+  s.programs.push_back(std::move(next));
 }
 
 }  // namespace tailor::guards

@@ -1,69 +1,97 @@
 #pragma once
 // The conjunction of guards that protects one specialization.
 
-#include <atomic>
-#include <deque>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "guards/guard.h"
 #include "guards/miss.h"
-#include "ir/layout.h"
+#include "guards/order.h"
+#include "guards/predicate.h"
 
 namespace tailor::guards {
 
-/// Two forms of the same facts: whole descriptions compared at once (the fast check), and single guards with paths and source
-/// lines (the verbose twin, made from them when a check fails or somebody looks).
+/// What a word, or a run of words, of CallDescriptor::structure (or of the scalars) stands for.
+struct Part {
+  GuardKind kind = GuardKind::Length;  // Alternative, Presence, Length, Keys; ScalarValue, EnumValue, Text
+  std::string path;
+  int words = 1;
+  int key_format = 0;  // Keys: a KeyFormat
+};
+
+/// Facts are collected, then sealed: simplified, ordered and compiled to a flat program, the check of every call. The verbose twin
+/// keeps every single fact with its path and source line, and says which one a call breaks. Which parts fail, and what each costs,
+/// is learned from calls that do not match; the order of checking follows. Checks may run on any number of threads once sealed.
 class GuardSet {
  public:
+  GuardSet();
+  ~GuardSet();
+  GuardSet(GuardSet&&) noexcept;
+  GuardSet& operator=(GuardSet&&) noexcept;
+
+  // ---- collecting
+  void add(Guard guard);
   /// Everything about tensor `index` that its description holds. Sizes of the dimensions in `dynamic` may be anything in their range;
   /// the strides are then those of a dense tensor whose dimensions lie in the order they have in `spec`, or, where `spec` is not dense,
   /// the strides of `spec`. The first call for an index counts. Throws Error when a range names no dimension of `spec` or is empty.
   void require_spec(int index, const ir::TensorSpec* spec, std::string path, std::string source, std::span<const DimRange> dynamic = {});
   void require_scalar(int index, Scalar value, std::string path, std::string source);
-  void require_structure(std::span<const int64_t> words);
+  /// All numbers of a call, told apart by `parts`.
+  void require_scalars(std::span<const Scalar> scalars, std::span<const Part> parts);
+  /// The structure of a call: `words` in the order of `parts`.
+  void require_structure(std::span<const int64_t> words, std::span<const Part> parts);
+  void require_storage_offset(int index, int64_t offset, std::string path, std::string source);
   void require_ambient(uint64_t word);
   void require_module_epoch(uint64_t epoch);
-  void require_aliasing(std::vector<int64_t> pattern);
+  void require_identity(std::span<const TensorFact> tensors);
+  void require_pinned(int index, uint64_t id, std::string path);
+  void require_aliasing(std::span<const TensorFact> tensors);
+  void require_predicate(const SizeExpr& left, Comparison comparison, const SizeExpr& right, std::string source);
+  /// The cell has the value it has now.
+  void require_cell(GuardKind kind, IntrusivePtr<Cell> cell, uint64_t value, std::string path, std::string source);
 
+  /// Lets a user decide about each fact: nothing drops it.
+  using Review = std::function<std::optional<Guard>(const Guard&)>;
+  void review(const Review& review);
+  /// Simplifies, orders, compiles. Facts added later need sealing again.
+  void seal(Order order = Order::Expected);
+
+  // ---- checking
   bool check(const CallDescriptor& call) const;
-  /// The first guard that fails, told in full; nothing when all hold.
+  /// The first fact that fails, told in full; nothing when all hold.
   std::optional<Miss> explain(const CallDescriptor& call) const;
-  /// Every guard as data, in the order of checking.
+  /// A followed call has shown that what it reaches through modules is what it was.
+  void refresh_module_epoch(uint64_t epoch) const;
+
+  // ---- looking in
+  /// Every guard as data, simplified.
   std::vector<Guard> guards() const;
+  /// Every fact as it was collected.
+  const std::vector<Guard>& facts() const;
   size_t size() const { return guards().size(); }
-  void refresh_module_epoch(uint64_t epoch) { module_epoch_ = epoch; }
+  /// A part of the conjunction that is checked as a whole.
+  struct Unit {
+    std::vector<Guard> guards;
+    double cost = 0;        // nanoseconds: typical, then measured
+    uint64_t failures = 0;  // among `samples` calls that did not match
+  };
+  /// In the order of checking.
+  std::vector<Unit> units() const;
+  uint64_t samples() const;
+
+  // ---- learning; check() does this by itself
+  /// Counts every part that fails for this call.
+  void learn(const CallDescriptor& call) const;
+  /// Puts the parts into the best order by what was learned. Costs are measured on `call`; without one the typical ones count.
+  void reorder(const CallDescriptor* call) const;
 
  private:
-  struct SpecGuard {
-    int index;
-    bool defined;
-    ir::TensorSpec spec;
-    std::string path, source;
-    std::vector<DimRange> dynamic;
-    std::optional<ir::DimOrder> order;        // dynamic and dense
-    mutable std::atomic<uint64_t> passed{0};  // the id of the tensor that passed last: ids are never used twice
-    SpecGuard(int i, bool d, ir::TensorSpec s, std::string p, std::string src)
-        : index(i), defined(d), spec(std::move(s)), path(std::move(p)), source(std::move(src)) {}
-    SpecGuard(const SpecGuard& o) : SpecGuard(o.index, o.defined, o.spec, o.path, o.source) {
-      dynamic = o.dynamic;
-      order = o.order;
-    }
-    SpecGuard& operator=(const SpecGuard&) = delete;
-    const DimRange* range(int dim) const;
-    bool holds(const ir::TensorSpec& got) const;
-  };
-  struct ScalarGuard {
-    int index;
-    Scalar value;
-    std::string path, source;
-  };
-  std::deque<SpecGuard> specs_;
-  std::vector<ScalarGuard> scalars_;
-  std::vector<int64_t> structure_;
-  std::optional<uint64_t> ambient_, module_epoch_;
-  std::optional<std::vector<int64_t>> aliasing_;
+  struct State;
+  void missed(const CallDescriptor& call) const;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace tailor::guards

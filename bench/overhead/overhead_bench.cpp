@@ -73,6 +73,7 @@ void guard_check(benchmark::State& state) {
     guards.require_spec(static_cast<int>(i), &spec, "args[" + std::to_string(i) + "]", "");
     facts.push_back({&spec, i + 1, &spec, 0});
   }
+  guards.seal();
   for (auto _ : state) {
     if (fresh) {
       for (guards::TensorFact& fact : facts) fact.id += tensors;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <sstream>
 
+#include "frontend/compile/facts.h"
 #include "frontend/follow/run_variant.h"
 #include "frontend/nn/epoch.h"
 #include "runtime/ambient.h"
@@ -171,8 +172,8 @@ void CompiledFunction::record_misses(const Entries& entries, const guards::CallD
 std::shared_ptr<Entry> CompiledFunction::make_entry(const CallOps& ops, const guards::CallDescriptor& call) {
   std::lock_guard lock(mutex_);
   auto entry = std::make_shared<Entry>(next_entry_++, options_, record_);
-  ops.paths(ops.frame, entry->tensor_paths, entry->scalar_paths);
-  entry->guards.require_structure(call.structure);
+  ops.names(ops.frame, entry->names);
+  require_structure(entry->guards, call.structure, entry->names);
   return entry;
 }
 
@@ -184,6 +185,7 @@ void CompiledFunction::add(const std::shared_ptr<Entry>& entry, const Invocation
                                  ir::SourceLocation{step->where.file_name(), static_cast<int>(step->where.line())}.str());
     }
   }
+  entry->guards.seal();
   entry->compiling_first.store(false);
   if (log_enabled(LogChannel::Guards)) {
     for (const guards::Guard& g : entry->guards.guards())

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "frontend/compile/facts.h"
 #include "frontend/nn/epoch.h"
 #include "runtime/ambient.h"
 #include "runtime/log.h"
@@ -109,7 +110,7 @@ void Entry::on_compile_failure(std::string_view what) {
 
 std::string Entry::argument_path(int argument) const {
   const auto index = static_cast<size_t>(argument);
-  return index < tensor_paths.size() ? tensor_paths[index] : "args tensor " + std::to_string(argument);
+  return index < names.tensors.size() ? names.tensors[index] : "args tensor " + std::to_string(argument);
 }
 
 std::vector<Explanation::Segment> Entry::segments() const {
@@ -201,17 +202,15 @@ std::unique_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, c
 
   for (size_t i = 0; i < call.tensors.size(); ++i)
     plan->guards.require_spec(static_cast<int>(i), call.tensors[i].spec, argument_path(static_cast<int>(i)), "");
-  for (size_t i = 0; i < call.scalars.size(); ++i) {
-    plan->guards.require_scalar(static_cast<int>(i), call.scalars[i],
-                                i < scalar_paths.size() ? scalar_paths[i] : "args scalar " + std::to_string(i), "");
-  }
-  plan->guards.require_structure(call.structure);
+  require_scalars(plan->guards, call.scalars, names);
+  require_structure(plan->guards, call.structure, names);
   plan->guards.require_ambient(call.ambient);
   plan->guards.require_module_epoch(call.module_epoch);
   if (!variant->written.empty() || call.tensors.size() > 1) {
     // Which arguments are the same tensor decides which input each of them is.
-    plan->guards.require_aliasing(guards::alias_pattern(call.tensors));
+    plan->guards.require_aliasing(call.tensors);
   }
+  plan->guards.seal();
   return plan;
 }
 

@@ -65,7 +65,7 @@ class Entry final : public follow::EntryHost {
 
   const int number;
   guards::GuardSet guards;  // written before the entry is published
-  std::vector<std::string> tensor_paths, scalar_paths;
+  ArgumentNames names;
   follow::TraceTree tree;
   std::atomic<uint64_t> last_used{0}, hits{0};
 

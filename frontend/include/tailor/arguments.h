@@ -196,33 +196,62 @@ struct Flattener {
   void leave() {}
 };
 
-/// Names the tensors and scalars of a value: args[1][0], args[2]["w"].
-struct PathFinder {
-  std::vector<std::string>*tensors, *scalars;
+/// What a run of scalars or structure words of a FlatValue stands for.
+struct PartName {
+  enum class Role : uint8_t { Number, Enumerator, Text, Presence, Length, Alternative, IntegerKeys, TextKeys, OtherKeys };
+  Role role;
+  std::string path;  // args[2]["w"]
+  int words = 1;
+};
+/// The parts of a value by name, in order of traversal.
+struct ArgumentNames {
+  std::vector<std::string> tensors;
+  std::vector<PartName> scalars, structure;
+};
+
+/// Names the parts of a value: args[1][0], args[2]["w"].
+struct Namer {
+  ArgumentNames& out;
   std::vector<std::string> stack;
+  using Role = PartName::Role;
   std::string here() const {
     std::string all;
     for (const std::string& s : stack) all += s;
     return all;
   }
-  void tensor(const Tensor&) { tensors->push_back(here()); }
-  void scalar(const Scalar&) { scalars->push_back(here()); }
+  void tensor(const Tensor&) { out.tensors.push_back(here()); }
+  void scalar(const Scalar&) { out.scalars.push_back({Role::Number, here()}); }
   template <class T>
   void number(const T&) {
-    scalars->push_back(here());
+    out.scalars.push_back({std::is_enum_v<T> ? Role::Enumerator : Role::Number, here()});
   }
   template <class T>
   void text(const T& value) {
-    for (size_t i = 0; i < 1 + (value.size() + 7) / 8; ++i) scalars->push_back(here());
+    out.scalars.push_back({Role::Text, here(), static_cast<int>(1 + (value.size() + 7) / 8)});
   }
   template <class T>
-  void presence(const T&) {}
+  void presence(const T&) {
+    out.structure.push_back({Role::Presence, here()});
+  }
   template <class T>
-  void length(const T&) {}
+  void length(const T&) {
+    out.structure.push_back({Role::Length, here()});
+  }
   template <class T>
-  void alternative(const T&) {}
+  void alternative(const T&) {
+    out.structure.push_back({Role::Alternative, here()});
+  }
   template <class T>
-  void keys(const T&) {}
+  void keys(const T& value) {
+    using Key = typename T::key_type;
+    FlatValue flat;
+    Flattener flattener{flat};
+    flattener.keys(value);
+    const Role role = std::is_convertible_v<Key, std::string_view> ? Role::TextKeys
+                      : std::is_integral_v<Key>                    ? Role::IntegerKeys
+                                                                   : Role::OtherKeys;
+    out.structure.push_back({role, here(), static_cast<int>(flat.structure.size())});
+  }
   template <class K>
   void enter(const K& key) {
     if constexpr (std::is_convertible_v<K, std::string>)

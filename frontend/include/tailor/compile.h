@@ -57,7 +57,7 @@ struct CallOps {
   void (*flatten_result)(void* frame, FlatValue& out);
   std::any (*copy_result)(void* frame);                                             // empty when it cannot be copied
   void (*restore_result)(void* frame, const std::any& prototype, Tensor* tensors);  // moves the tensors into a copy of the prototype
-  void (*paths)(void* frame, std::vector<std::string>& tensors, std::vector<std::string>& scalars);
+  void (*names)(void* frame, ArgumentNames& out);
 };
 
 /// True while this thread runs the body of a compiled function: compiled functions called there are inlined.
@@ -134,12 +134,12 @@ struct Frame {
       walk(restorer, *self.result);
     }
   }
-  static void paths(void* p, std::vector<std::string>& tensors, std::vector<std::string>& scalars) {
-    PathFinder finder{&tensors, &scalars, {}};
+  static void names(void* p, ArgumentNames& out) {
+    Namer namer{out, {}};
     std::apply(
         [&](auto&&... a) {
           size_t i = 0;
-          ((finder.stack.push_back("args[" + std::to_string(i++) + "]"), walk(finder, std::as_const(a)), finder.stack.pop_back()), ...);
+          ((namer.stack.push_back("args[" + std::to_string(i++) + "]"), walk(namer, std::as_const(a)), namer.stack.pop_back()), ...);
         },
         of(p).args);
   }
@@ -167,7 +167,7 @@ class Compiled<R(Args...)> {
     using Frame = detail::Frame<R, Args...>;
     Frame frame{user_.get(), std::tuple<Args&&...>(std::forward<Args>(args)...), {}};
     static constexpr auto ops = [](Frame* f) {
-      return detail::CallOps{f, Frame::body, Frame::flatten_result, Frame::copy_result, Frame::restore_result, Frame::paths};
+      return detail::CallOps{f, Frame::body, Frame::flatten_result, Frame::copy_result, Frame::restore_result, Frame::names};
     };
     detail::call_compiled(*function_, ops(&frame), flat);
     if constexpr (!std::is_void_v<R>) return std::move(*frame.result);
