@@ -213,7 +213,7 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
   if (plan && !first_call) {
     const uint64_t hit = entry.hits.fetch_add(1, std::memory_order_relaxed) + 1;
     const bool audit = (hit & (hit - 1)) == 0;  // 1, 2, 4, 8 ...: followed, to see whether the promise is kept
-    if (!audit && plan->guards.check(describe(arguments)) && skip(*plan, ops, arguments)) {
+    if (!audit && plan->serves(describe(arguments)) && skip(*plan, ops, arguments)) {
       record_.hits.fetch_add(1, std::memory_order_relaxed);
       record_.skipped.fetch_add(1, std::memory_order_relaxed);
       note_outcome("skipped: guards hold, the body did not run", entry.number);
@@ -230,6 +230,7 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
   std::vector<IntrusivePtr<TensorHead>> held;
   if (first_call || pure)
     for (TensorHead* head : arguments.tensors) held.emplace_back(head);
+  const uint64_t epoch = module_epoch();
   Invocation* invocation = entry.take();
   invocation->begin(tensors);
   {
@@ -249,7 +250,7 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
   if (hit) record_.hits.fetch_add(1, std::memory_order_relaxed);
   if (timed && hit) add_time(record_.compiled_us, record_.compiled_samples, micros_since(begin));
   if (first_call) add(shared, *invocation);
-  if (pure) review_promise(entry, *invocation, ops, arguments, plan);
+  if (pure) review_promise(entry, *invocation, ops, arguments, plan, epoch);
   note_outcome(first_call               ? "miss: recorded and compiled"
                : hit                    ? "hit: followed cached code"
                : invocation->recorded() ? "entry hit, new path recorded"
@@ -268,7 +269,7 @@ bool CompiledFunction::skip_last_hit(const Entries& entries, const guards::CallD
   if (last >= entries.size() || record_.pure_promise_broken.load(std::memory_order_relaxed)) return false;
   Entry& entry = *entries[last];
   const SkipPlan* plan = entry.skip_plan();
-  if (!plan || !plan->guards.check(call)) return false;
+  if (!plan || !plan->serves(call)) return false;
   const uint64_t hit = entry.hits.load(std::memory_order_relaxed) + 1;
   if ((hit & (hit - 1)) == 0 || !skip(*plan, ops, arguments)) return false;  // due to be followed: run() counts it
   entry.hits.fetch_add(1, std::memory_order_relaxed);
@@ -322,15 +323,20 @@ bool CompiledFunction::skip(const SkipPlan& plan, const CallOps& ops, const Flat
 
 // After a followed call of a pure function: makes the plan for skipping, or compares the call with it.
 void CompiledFunction::review_promise(Entry& entry, const Invocation& invocation, const CallOps& ops, const FlatValue& arguments,
-                                      const SkipPlan* plan) {
-  const guards::CallDescriptor call = describe(arguments);
+                                      const SkipPlan* plan, uint64_t module_epoch) {
+  guards::CallDescriptor call = describe(arguments);
+  call.module_epoch = module_epoch;  // what changed while the body ran may have been read before
   std::string why_not;
-  if (plan && plan->guards.check(call) && plan->holds_captured()) {
+  auto fresh = entry.plan_skip(invocation, ops, call, arguments.tensors, &why_not);
+  const bool holds = plan && plan->guards.check(call) && plan->holds_captured();
+  if (holds && plan->module_epoch.load() != module_epoch && fresh && fresh->captures_the_same(*plan)) {
+    // Some handle has changed somewhere: another one, or a copy of one that is captured here.
+    plan->module_epoch.store(module_epoch, std::memory_order_release);
+    return;
+  }
+  if (holds && plan->module_epoch.load() == module_epoch) {
     const bool same_path = !invocation.path().empty() && invocation.path().back() == plan->end && !invocation.recorded();
-    if (same_path) {
-      const auto again = entry.plan_skip(invocation, ops, call, arguments.tensors, &why_not);
-      if (!again || again->results == plan->results) return;
-    }
+    if (same_path && (!fresh || fresh->results == plan->results)) return;
     if (record_.pure_promise_broken.exchange(true)) return;
     std::string where = "its result comes from other tensors than before";
     if (!same_path && invocation.first_new_step()) {
@@ -343,9 +349,8 @@ void CompiledFunction::review_promise(Entry& entry, const Invocation& invocation
     log_warning(entry.tag(), "is declared pure but depends on something else: " + where + "; its body runs on every call from now on");
     return;
   }
-  if (auto fresh = entry.plan_skip(invocation, ops, call, arguments.tensors, &why_not)) {
-    entry.set_skip_plan(std::move(fresh));
-  } else if (log_enabled(LogChannel::Recompiles)) {
+  if (fresh && !entry.set_skip_plan(std::move(fresh))) why_not = "what it captures has been replaced too often";
+  if (!why_not.empty() && log_enabled(LogChannel::Recompiles)) {
     log(LogChannel::Recompiles, entry.tag(), "pure, but cannot be skipped: " + why_not);
   }
 }

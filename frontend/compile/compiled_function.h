@@ -31,7 +31,8 @@ class CompiledFunction {
   bool skip(const SkipPlan& plan, const CallOps& ops, const FlatValue& arguments);
   bool skip_last_hit(const std::vector<std::shared_ptr<Entry>>& entries, const guards::CallDescriptor& call, const CallOps& ops,
                      const FlatValue& arguments);
-  void review_promise(Entry& entry, const Invocation& invocation, const CallOps& ops, const FlatValue& arguments, const SkipPlan* plan);
+  void review_promise(Entry& entry, const Invocation& invocation, const CallOps& ops, const FlatValue& arguments, const SkipPlan* plan,
+                      uint64_t module_epoch);
   void add_time(double& sum, uint64_t& samples, double micros);
   static void note_outcome(const char* outcome, int entry);
 

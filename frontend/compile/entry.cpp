@@ -129,11 +129,20 @@ bool SkipPlan::holds_captured() const {
   return true;
 }
 
+bool SkipPlan::captures_the_same(const SkipPlan& other) const {
+  return variant == other.variant && arguments == other.arguments && captured_ids == other.captured_ids && results == other.results &&
+         std::equal(captured.begin(), captured.end(), other.captured.begin(), other.captured.end(),
+                    [](const auto& a, const auto& b) { return a.get() == b.get(); });
+}
+
 // Old plans may be in use by other threads; they let go of what they captured when the entry dies.
-void Entry::set_skip_plan(std::unique_ptr<const SkipPlan> plan) {
+bool Entry::set_skip_plan(std::unique_ptr<const SkipPlan> plan) {
+  constexpr size_t kMostPlans = 64;
   std::lock_guard lock(mutex_);
+  if (plans_.size() >= kMostPlans) return false;
   skip_.store(plan.get(), std::memory_order_release);
   plans_.push_back(std::move(plan));
+  return true;
 }
 
 std::unique_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, const CallOps& ops, const guards::CallDescriptor& call,
@@ -143,8 +152,6 @@ std::unique_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, c
     *why_not = std::move(why);
     return nullptr;
   };
-  constexpr size_t kMostPlans = 64;
-  if (plans_.size() >= kMostPlans) return refuse("what it captures has been replaced too often");
   const follow::Step* end = invocation.path().empty() ? nullptr : invocation.path().back();
   if (!end || end->kind != follow::StepKind::Return) return refuse("the call did not return");
   for (const follow::Step* step : invocation.path()) {
@@ -205,10 +212,11 @@ std::unique_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, c
   require_scalars(plan->guards, call.scalars, names);
   require_structure(plan->guards, call.structure, names);
   plan->guards.require_ambient(call.ambient);
-  plan->guards.require_module_epoch(call.module_epoch);
-  if (!variant->written.empty() || call.tensors.size() > 1) {
-    // Which arguments are the same tensor decides which input each of them is.
-    plan->guards.require_aliasing(call.tensors);
+  plan->module_epoch = call.module_epoch;
+  // Which arguments are the same tensor decides which input each of them is; shared memory matters where it is written.
+  if (call.tensors.size() > 1) {
+    plan->guards.require_identity(call.tensors);
+    if (!variant->written.empty()) plan->guards.require_aliasing(call.tensors);
   }
   plan->guards.seal();
   return plan;

@@ -54,8 +54,14 @@ struct SkipPlan {
   };
   std::vector<ResultTensor> results;
   std::any prototype;       // the result with its tensors left out
-  guards::GuardSet guards;  // everything that the call could have read
+  guards::GuardSet guards;  // everything that the call could have read, but for what modules hold
+  /// The epoch in which modules were seen to hold what is captured here; a followed call that finds them so again moves it on.
+  mutable std::atomic<uint64_t> module_epoch{0};
   bool holds_captured() const;
+  bool captures_the_same(const SkipPlan& other) const;
+  bool serves(const guards::CallDescriptor& call) const {
+    return module_epoch.load(std::memory_order_acquire) == call.module_epoch && guards.check(call);
+  }
 };
 
 class Entry final : public follow::EntryHost {
@@ -75,7 +81,8 @@ class Entry final : public follow::EntryHost {
 
   /// The plan for skipping, or null. Plans live as long as their entry.
   const SkipPlan* skip_plan() const { return skip_.load(std::memory_order_acquire); }
-  void set_skip_plan(std::unique_ptr<const SkipPlan> plan);
+  /// False when there have been too many.
+  bool set_skip_plan(std::unique_ptr<const SkipPlan> plan);
   /// Builds it from a call that has just hit (or been compiled); null when the call cannot be skipped.
   std::unique_ptr<const SkipPlan> plan_skip(const Invocation& invocation, const CallOps& ops, const guards::CallDescriptor& call,
                                             std::span<TensorHead* const> arguments, std::string* why_not) const;

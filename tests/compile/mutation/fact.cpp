@@ -166,6 +166,11 @@ constexpr Fact kFacts[] = {
        w.net->gain = r.coin() ? old : r.row();
      }},
     {"a parameter requires gradients or not", Group::Parameter, [](W& w, R& r) { w.net->gain.detach_().requires_grad_(r.coin()); }},
+    {"copies of handles come and go", Group::Parameter,
+     [](W& w, R&) {
+       std::vector<Tensor> all;
+       for (const Tensor& p : w.net->parameters()) all.push_back(p);
+     }},
     {"a parameter's data is set", Group::Parameter, [](W& w, R& r) { w.net->gain.set_data(r.row()); }},
     {"a buffer has other values", Group::Buffer, [](W& w, R& r) { fill(w.net->left->b, r); }},
     {"a buffer's handle is rebound", Group::Buffer, [](W& w, R& r) { w.net->left->b = r.row(); }},

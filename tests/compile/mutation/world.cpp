@@ -56,7 +56,10 @@ World::World() : memory(64, 0.5f) {
 }
 
 std::vector<std::pair<std::string, Tensor>> World::state() const {
-  std::vector<std::pair<std::string, Tensor>> all{{"x", x}, {"y", y}, {"captured", captured}, {"gain", net->gain}};
+  std::vector<std::pair<std::string, Tensor>> all;
+  all.reserve(64);  // growing would move handles of parameters, which counts as a change
+  for (const auto& [name, tensor] : {std::pair<const char*, const Tensor&>{"x", x}, {"y", y}, {"captured", captured}, {"gain", net->gain}})
+    all.emplace_back(name, tensor);
   for (const auto& item : net->named_parameters()) all.emplace_back(item.key(), item.value());
   for (const auto& item : net->named_buffers()) all.emplace_back(item.key(), item.value());
   if (!kept.empty()) all.emplace_back("kept", kept.back());
