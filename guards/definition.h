@@ -12,7 +12,7 @@ struct Definition {
   GuardKind kind;
   std::string_view name;
   std::string_view reads = {};  // of what the path names; {} stands for the dimension: `.size({})`
-  double typical_cost;     // nanoseconds
+  double typical_cost;          // nanoseconds
   bool (*holds)(const Guard& guard, const CallDescriptor& call);
   std::string (*condition)(const Guard& guard);
   std::string (*actual)(const Guard& guard, const CallDescriptor& call);

@@ -173,24 +173,24 @@ void GuardSet::seal(Order order) {
 
 bool GuardSet::check(const CallDescriptor& call) const {
   const State& s = *state_;
-  const Program* program = s.program.load(std::memory_order_acquire);
+  const Program* const program = s.program.load(std::memory_order_acquire);
   if (!program) [[unlikely]]
-    return !explain(call);
-  const CallDescriptor* full = &call;
-  CallDescriptor copy;
-  if (!s.cells.empty()) {
-    copy = s.with_cells(call);
-    full = &copy;
-  }
+    return check_facts(call);
+  const Program::Cells cells = s.cells;
   const uint64_t epoch = s.module_epoch.load(std::memory_order_relaxed);
-  for (const Instruction& i : program->code) {
-    if (!program->holds(i, *full, epoch)) {
-      missed(*full);
+  if (!program->fits(call, cells)) [[unlikely]]
+    return false;
+  const Instruction* const end = program->code.data() + program->code.size();
+  for (const Instruction* i = program->code.data(); i != end; ++i) {
+    if (!program->holds(*i, call, cells, epoch)) [[unlikely]] {
+      missed(call);
       return false;
     }
   }
   return true;
 }
+
+[[gnu::noinline]] bool GuardSet::check_facts(const CallDescriptor& call) const { return !explain(call); }
 
 std::optional<Miss> GuardSet::explain(const CallDescriptor& call) const {
   const CallDescriptor full = state_->with_cells(call);
@@ -257,12 +257,11 @@ void GuardSet::missed(const CallDescriptor& call) const {
 void GuardSet::learn(const CallDescriptor& call) const {
   State& s = *state_;
   const Program* program = s.program.load(std::memory_order_acquire);
-  if (!program) return;
-  const CallDescriptor full = s.with_cells(call);
+  if (!program || !program->fits(call, s.cells)) return;
   const uint64_t epoch = s.module_epoch.load(std::memory_order_relaxed);
   count(s.samples);
   for (const Instruction& i : program->code) {
-    if (!program->holds(i, full, epoch)) count(s.failures[i.unit]);
+    if (!program->holds(i, call, s.cells, epoch)) count(s.failures[i.unit]);
   }
 }
 
@@ -272,17 +271,16 @@ void GuardSet::reorder(const CallDescriptor* call) const {
   const Program* program = s.program.load(std::memory_order_acquire);
   if (!lock || !program || program->code.size() < 2) return;
   auto next = std::make_unique<Program>(*program);
-  if (call) {
+  if (call && program->fits(*call, s.cells)) {
     using Clock = std::chrono::steady_clock;
     constexpr int kRounds = 5, kRepeats = 32;
-    const CallDescriptor full = s.with_cells(*call);
     const uint64_t epoch = s.module_epoch.load(std::memory_order_relaxed);
     for (const Instruction& i : program->code) {
       double best = 1e9;
       for (int round = 0; round < kRounds; ++round) {
         const Clock::time_point begin = Clock::now();
         for (int repeat = 0; repeat < kRepeats; ++repeat) {
-          bool held = program->holds(i, full, epoch);
+          bool held = program->holds(i, *call, s.cells, epoch);
           asm volatile("" : "+r"(held));  // each round is to happen
         }
         best = std::min(best, std::chrono::duration<double, std::nano>(Clock::now() - begin).count() / kRepeats);

@@ -90,6 +90,7 @@ class GuardSet {
 
  private:
   struct State;
+  bool check_facts(const CallDescriptor& call) const;
   void missed(const CallDescriptor& call) const;
   std::unique_ptr<State> state_;
 };

@@ -30,6 +30,25 @@ class Compiler {
       if (about_spec(g.kind) && spec(g.index)) continue;
       one(i);
     }
+    for (const Instruction& i : program_.code) {
+      const auto needed = static_cast<size_t>(i.index) + 1;
+      switch (i.op) {
+        case Opcode::State:
+        case Opcode::Any: break;
+        case Opcode::Structure: program_.structure = std::max<size_t>(program_.structure, i.count); break;
+        case Opcode::Number: program_.scalars = std::max(program_.scalars, needed); break;
+        case Opcode::Cell: program_.cells = std::max(program_.cells, needed); break;
+        case Opcode::Undefined:
+        case Opcode::Spec:
+        case Opcode::Spec1:
+        case Opcode::Spec2:
+        case Opcode::Spec3:
+        case Opcode::Spec4:
+        case Opcode::DynamicSpec: program_.tensors = std::max(program_.tensors, needed); break;
+      }
+    }
+    program_.operands = std::make_shared<const std::vector<int64_t>>(std::move(operands_));
+    for (size_t i = 0; i < program_.code.size(); ++i) program_.code[i].operands = program_.operands->data() + first_[i];
     return std::move(program_);
   }
 
@@ -39,13 +58,13 @@ class Compiler {
     Instruction& i = program_.code.emplace_back();
     i.op = op;
     i.unit = static_cast<uint32_t>(program_.parts.size());
-    i.first = static_cast<uint32_t>(program_.operands.size());
+    first_.push_back(operands_.size());
     for (size_t p : parts) done_[p] = true;
     program_.parts.push_back(std::move(parts));
     program_.costs.push_back(cost);
     return i;
   }
-  void operands(std::span<const int64_t> words) { program_.operands.insert(program_.operands.end(), words.begin(), words.end()); }
+  void operands(std::span<const int64_t> words) { operands_.insert(operands_.end(), words.begin(), words.end()); }
 
   std::vector<size_t> where(const auto& predicate) const {
     std::vector<size_t> all;
@@ -174,9 +193,17 @@ class Compiler {
   std::span<const Guard> guards_;
   std::vector<bool> done_;
   Program program_;
+  std::vector<int64_t> operands_;
+  std::vector<size_t> first_;  // by instruction
 };
 
 }  // namespace
+
+bool Program::any(const Instruction& i, const CallDescriptor& call, Cells cells) {
+  CallDescriptor full = call;
+  full.cells = cells;
+  return i.guard->holds(full);
+}
 
 Program compile_program(std::span<const Guard> guards) { return Compiler(guards).run(); }
 

@@ -20,11 +20,15 @@ inline uint32_t spec_header(const ir::TensorSpec& spec) {
   return header;
 }
 
-/// Sizes and strides of a tensor of `Rank` dimensions against operands that hold both.
+/// Sizes and strides of a tensor of `Rank` dimensions against operands that hold both: one branch for all.
 template <size_t Rank>
-inline bool dims_are(const ir::TensorSpec& spec, const int64_t* expected) {
-  return spec.sizes.size() == Rank && std::memcmp(spec.sizes.begin(), expected, Rank * sizeof(int64_t)) == 0 &&
-         std::memcmp(spec.strides.begin(), expected + Rank, Rank * sizeof(int64_t)) == 0;
+[[gnu::always_inline]] inline bool spec_is(const ir::TensorSpec& spec, uint32_t header, const int64_t* expected) {
+  uint64_t difference = (spec_header(spec) ^ header) | (spec.sizes.size() ^ Rank);
+  for (size_t d = 0; d < Rank; ++d) {
+    difference |= static_cast<uint64_t>(spec.sizes.begin()[d] ^ expected[d]);
+    difference |= static_cast<uint64_t>(spec.strides.begin()[d] ^ expected[Rank + d]);
+  }
+  return difference == 0;
 }
 
 /// Operands: smallest sizes, largest sizes, then the order of dimensions (innermost first) or the strides.
@@ -44,53 +48,40 @@ inline bool dynamic_dims_are(const ir::TensorSpec& spec, const int64_t* expected
   return true;
 }
 
-inline bool Program::holds(const Instruction& i, const CallDescriptor& call, uint64_t module_epoch) const {
+inline bool Program::fits(const CallDescriptor& call, Cells cells) const {
+  return call.tensors.size() >= tensors && call.scalars.size() >= scalars && call.structure.size() >= structure &&
+         cells.size() >= this->cells;
+}
+
+[[gnu::always_inline]] inline bool Program::holds(const Instruction& i, const CallDescriptor& call, Cells cells,
+                                                  uint64_t module_epoch) const {
   using Opcode = Instruction::Opcode;
-  const int64_t* const expected = operands.data() + i.first;
-  const auto spec = [&]() -> const ir::TensorSpec* {
-    const auto index = static_cast<size_t>(i.index);
-    if (index >= call.tensors.size()) [[unlikely]]
-      return nullptr;
-    const ir::TensorSpec* s = call.tensors[index].spec;
-    return s != nullptr && spec_header(*s) == i.header ? s : nullptr;
-  };
+  const TensorFact* const tensors = call.tensors.data();
+  const ir::TensorSpec* s = nullptr;
   switch (i.op) {
     case Opcode::State: return static_cast<int64_t>(call.ambient) == i.expected && call.module_epoch == module_epoch;
-    case Opcode::Structure:
-      return call.structure.size() >= i.count && std::memcmp(call.structure.data(), expected, i.count * sizeof(int64_t)) == 0;
-    case Opcode::Undefined: return static_cast<size_t>(i.index) < call.tensors.size() && !call.tensors[static_cast<size_t>(i.index)].spec;
-    case Opcode::Spec1:
-      if (const ir::TensorSpec* s = spec()) return dims_are<1>(*s, expected);
-      return false;
-    case Opcode::Spec2:
-      if (const ir::TensorSpec* s = spec()) return dims_are<2>(*s, expected);
-      return false;
-    case Opcode::Spec3:
-      if (const ir::TensorSpec* s = spec()) return dims_are<3>(*s, expected);
-      return false;
-    case Opcode::Spec4:
-      if (const ir::TensorSpec* s = spec()) return dims_are<4>(*s, expected);
-      return false;
+    case Opcode::Structure: return std::memcmp(call.structure.data(), i.operands, i.count * sizeof(int64_t)) == 0;
+    case Opcode::Undefined: return tensors[i.index].spec == nullptr;
+    case Opcode::Spec1: s = tensors[i.index].spec; return s != nullptr && spec_is<1>(*s, i.header, i.operands);
+    case Opcode::Spec2: s = tensors[i.index].spec; return s != nullptr && spec_is<2>(*s, i.header, i.operands);
+    case Opcode::Spec3: s = tensors[i.index].spec; return s != nullptr && spec_is<3>(*s, i.header, i.operands);
+    case Opcode::Spec4: s = tensors[i.index].spec; return s != nullptr && spec_is<4>(*s, i.header, i.operands);
     case Opcode::Spec:
-      if (const ir::TensorSpec* s = spec()) {
-        return s->sizes.size() == i.count && std::equal(expected, expected + i.count, s->sizes.begin()) &&
-               std::equal(expected + i.count, expected + 2 * i.count, s->strides.begin());
-      }
-      return false;
+      s = tensors[i.index].spec;
+      return s != nullptr && spec_header(*s) == i.header && s->sizes.size() == i.count &&
+             std::equal(i.operands, i.operands + i.count, s->sizes.begin()) &&
+             std::equal(i.operands + i.count, i.operands + 2 * i.count, s->strides.begin());
     case Opcode::DynamicSpec:
-      if (const ir::TensorSpec* s = spec()) return dynamic_dims_are(*s, expected, i.count, i.dense);
-      return false;
+      s = tensors[i.index].spec;
+      return s != nullptr && spec_header(*s) == i.header && dynamic_dims_are(*s, i.operands, i.count, i.dense);
     case Opcode::Number: {
-      if (static_cast<size_t>(i.index) >= call.scalars.size()) return false;
-      const Scalar& s = call.scalars[static_cast<size_t>(i.index)];
-      return s.bits() == i.expected && static_cast<uint8_t>(s.kind()) == i.kind;
+      const Scalar& number = call.scalars.data()[i.index];
+      return number.bits() == i.expected && static_cast<uint8_t>(number.kind()) == i.kind;
     }
-    case Opcode::Cell:
-      return static_cast<size_t>(i.index) < call.cells.size() &&
-             static_cast<int64_t>(call.cells[static_cast<size_t>(i.index)]->word.load(std::memory_order_acquire)) == i.expected;
-    case Opcode::Any: return i.guard->holds(call);
+    case Opcode::Cell: return static_cast<int64_t>(cells.data()[i.index]->word.load(std::memory_order_acquire)) == i.expected;
+    case Opcode::Any: return any(i, call, cells);
   }
-  return false;
+  __builtin_unreachable();
 }
 
 }  // namespace tailor::guards
