@@ -33,6 +33,11 @@ struct TensorImpl final : TensorHead {
   static uint64_t next_id();
 };
 
+/// How gradients flow to a tensor: what decides whether it may be written.
+inline uint32_t leaf_flags(const TensorImpl& tensor) {
+  return tensor.flags.load(std::memory_order_relaxed) & (TensorHead::kNonLeaf | TensorHead::kLeafView);
+}
+
 inline TensorImpl& impl_of(const TensorHead& head) { return const_cast<TensorImpl&>(static_cast<const TensorImpl&>(head)); }
 
 /// Throws Error when the number of elements does not fit 64 bits.

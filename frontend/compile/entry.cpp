@@ -152,10 +152,16 @@ std::unique_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, c
     *why_not = std::move(why);
     return nullptr;
   };
+  const auto argument_number = [&](const TensorHead* head) {
+    const auto it = std::find(arguments.begin(), arguments.end(), head);
+    return it == arguments.end() ? -1 : static_cast<int>(it - arguments.begin());
+  };
   const follow::Step* end = invocation.path().empty() ? nullptr : invocation.path().back();
   if (!end || end->kind != follow::StepKind::Return) return refuse("the call did not return");
   for (const follow::Step* step : invocation.path()) {
     if (step->kind == follow::StepKind::Escape) return refuse("host code reads a tensor's data");
+    if (step->reads_leaf && argument_number(invocation.externals()[static_cast<size_t>(step->operands[0].index)].get()) >= 0)
+      return refuse("whether an argument that requires gradients is a leaf matters");
     if (step->spreads_grad) return refuse("a write changes which tensors require gradients");
   }
   const follow::Variant* variant = invocation.last_variant() ? invocation.last_variant() : end->variants.head();
@@ -165,10 +171,6 @@ std::unique_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, c
   auto plan = std::make_unique<SkipPlan>();
   plan->end = end;
   plan->variant = variant;
-  const auto argument_number = [&](const TensorHead* head) {
-    const auto it = std::find(arguments.begin(), arguments.end(), head);
-    return it == arguments.end() ? -1 : static_cast<int>(it - arguments.begin());
-  };
   for (const follow::InputRef& ref : variant->inputs) {
     if (ref.slot) return refuse("a value of an earlier segment is used");
     const IntrusivePtr<TensorHead>& head = invocation.externals()[static_cast<size_t>(ref.index)];

@@ -109,6 +109,8 @@ bool Invocation::matches(const Step& step, const OpCall& call) {
       }
     }
   }
+  // A leaf may not be written, and a view of it says so; whether it is one is not part of the description.
+  if (step.reads_leaf && leaf_flags(*call.operands[0].tensor) != step.leaf_flags) return false;
   for (size_t i = 0; i < call.attrs.size(); ++i) {
     if (!(step.attrs[i].ref() == call.attrs[i])) return looks_elsewhere(step, call);
   }

@@ -218,6 +218,11 @@ std::vector<Tensor> Invocation::record(const OpCall& call) {
     }
     step->operands.push_back(recorded);
   }
+  if ((call.inplace || call.op.kind == ir::OpKind::View) && step->operands[0].kind == Kind::External && GradMode::is_enabled() &&
+      call.operands[0].tensor->spec.requires_grad) {
+    step->reads_leaf = true;
+    step->leaf_flags = leaf_flags(*call.operands[0].tensor);
+  }
   const uint64_t id_before = call.inplace ? call.operands[0].tensor->id : 0;
   std::vector<Tensor> results;
   try {
@@ -240,7 +245,7 @@ std::vector<Tensor> Invocation::record(const OpCall& call) {
   } else {
     for (const Tensor& t : results) {
       step->outputs.push_back(static_cast<TensorImpl*>(t.head())->spec);
-      step->output_flags.push_back(t.head()->flags.load(std::memory_order_relaxed) & (TensorHead::kNonLeaf | TensorHead::kLeafView));
+      step->output_flags.push_back(leaf_flags(*static_cast<TensorImpl*>(t.head())));
     }
   }
 

@@ -46,6 +46,8 @@ struct Step {
   std::vector<ExternalFact> new_externals;  // touched here for the first time
   std::optional<ir::ViewResult> view;       // View ops: what the view was
   int written_external = -1;                // in-place: the external whose storage is written, if any
+  uint32_t leaf_flags = 0;                  // in-place ops and views of an external that requires gradients: what kind of leaf it was
+  bool reads_leaf = false;                  // that is so
   bool spreads_grad = false;                // in-place: what is written requires gradients from then on
   std::vector<uint32_t> output_flags;       // TensorHead flags that say how gradients flow to each output
   std::source_location where;

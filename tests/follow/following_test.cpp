@@ -205,6 +205,21 @@ TEST(Following, AnOpThatFailsBeforeTheBodyThrows) {
   }
 }
 
+// Whether a tensor is a leaf is no part of its description, but decides whether it may be written.
+TEST(Following, LeavesAreNotWritten) {
+  const Tensor source = ones({2}).requires_grad_();
+  for (bool pure : {false, true}) {
+    auto f = compile([&](Tensor y) { return y.mul_(2); }, {.pure = pure});
+    for (int i = 0; i < 4; ++i) EXPECT_FALSE(f(source * 1).is_leaf());
+    EXPECT_THROW(f(ones({2}).requires_grad_()), Error);
+    EXPECT_THROW(f(ones({2}).requires_grad_()), Error);
+    auto g = compile([&](Tensor y) { return y.narrow(0, 0, 1); }, {.pure = pure});
+    for (int i = 0; i < 4; ++i) g(source * 1).mul_(3);
+    EXPECT_THROW(g(source).mul_(3), Error);
+    EXPECT_THROW(g(source).mul_(3), Error);
+  }
+}
+
 TEST(Following, ReaderOnAnotherThread) {
   auto f = compile([](Tensor x) {
     Tensor y = x * 2;
