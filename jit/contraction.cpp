@@ -238,11 +238,11 @@ LoweredTail lower_tail(const Graph& graph, const MemoryMap& memory, const Group&
   return TailLowering(graph, memory, group, scalar_index).run();
 }
 
-void ContractionLaunch::run(std::byte* const* bases, const int64_t* scalars) const {
+void ContractionLaunch::run(std::byte* const* bases, const int64_t* scalars, const Packs& packs) const {
   Context context{*this, scalars, {}};
   for (size_t i = 0; i < tail.buffers.size(); ++i) context.first[i] = tail.buffers[i].resolve(bases, scalars);
   const kernels::Epilogue epilogue{Context::call, &context};
-  call.run(bases, scalars, [&](const kernels::Call& c) { kernel(c, epilogue); });
+  call.run(bases, scalars, packs, [&](const kernels::Call& c) { kernel(c, epilogue); });
 }
 
 }  // namespace tailor::jit

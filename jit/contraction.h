@@ -42,7 +42,7 @@ struct ContractionLaunch {
   NestLaunch tail;
   std::vector<TailShift> shifts;
   int64_t rows = 0;  // of a batch
-  void run(std::byte* const* bases, const int64_t* scalars) const;
+  void run(std::byte* const* bases, const int64_t* scalars, const Packs& packs) const;
 };
 
 }  // namespace tailor::jit

@@ -25,7 +25,8 @@ class Interpreted final : public Executable {
     plans_ = plan_memory(graph_, memory, {}, scalar_index).outputs;
     report_.ops = static_cast<int>(graph_.nodes.size());
   }
-  void run(std::span<void* const> inputs, std::span<const int64_t> scalars, std::span<void* const> outputs) const override {
+  void run(std::span<void* const> inputs, std::span<const int64_t> scalars, std::span<void* const> outputs,
+           const Prepared*) const override {
     std::vector<tailor::Scalar> numbers;
     for (const Node& node : graph_.nodes)
       if (node.kind == NodeKind::Scalar) numbers.push_back(tailor::Scalar::from_bits(node.scalar.kind(), scalars[numbers.size()]));
@@ -53,6 +54,10 @@ class Interpreted final : public Executable {
 
 }  // namespace
 
+std::shared_ptr<const Prepared> Executable::prepare(std::span<void* const>, std::span<const ValueIdentity>) const {
+  return std::make_shared<Prepared>();
+}
+
 std::shared_ptr<const Executable> compile(const Graph& graph, const CompileOptions& options) {
   if (options.backend == Backend::Interpreter) return std::make_shared<Interpreted>(graph);
   const auto compiled = std::make_shared<CompiledProgram>();
@@ -61,7 +66,9 @@ std::shared_ptr<const Executable> compile(const Graph& graph, const CompileOptio
   log_program(compiled->program);
   Program& program = compiled->program;
   std::vector<Launch> launches = std::move(program.launches);
-  return std::make_shared<LaunchList>(compiled, std::move(launches), program.outputs, program.blocks);
+  const auto list = std::make_shared<LaunchList>(compiled, std::move(launches), program.outputs, program.blocks);
+  list->find_packs(options.lasting);
+  return list;
 }
 
 }  // namespace tailor::jit

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "jit/prepared.h"
 
 namespace tailor::jit {
 
@@ -15,6 +16,8 @@ enum class Backend : uint8_t { Eager, Interpreter, LoopInterpreter, Llvm };
 struct CompileOptions {
   Backend backend = Backend::Llvm;
   bool fast_math = false;
+  /// Placeholders (by position) whose values may stay the same from call to call: parameters, captured tensors.
+  std::vector<int> lasting = {};
 };
 
 /// Where an output's memory comes from.
@@ -54,7 +57,16 @@ class Executable {
   /// Thread-safe. `inputs`: first element of each placeholder, in order. `scalars`: bits of each Scalar node's value in the
   /// kind it was recorded with. `outputs`: one entry per output: the start of its memory where the plan is Fresh; others are ignored.
   /// Throws Error for an error that depends on data.
-  virtual void run(std::span<void* const> inputs, std::span<const int64_t> scalars, std::span<void* const> outputs) const = 0;
+  /// `prepared`: what prepare() made of the very values that the inputs have now, or null.
+  virtual void run(std::span<void* const> inputs, std::span<const int64_t> scalars, std::span<void* const> outputs,
+                   const Prepared* prepared) const = 0;
+  void run(std::span<void* const> inputs, std::span<const int64_t> scalars, std::span<void* const> outputs) const {
+    run(inputs, scalars, outputs, nullptr);
+  }
+  /// The lasting inputs from which something can be computed ahead; ascending.
+  virtual std::span<const int> weights() const { return {}; }
+  /// Computes it. `identities`: one for each of weights(); those not known are left alone.
+  virtual std::shared_ptr<const Prepared> prepare(std::span<void* const> inputs, std::span<const ValueIdentity> identities) const;
   virtual std::span<const OutputPlan> outputs() const = 0;
   virtual const CompileReport& report() const = 0;
   /// `what`: graph (after passes), loops, llvm, asm.

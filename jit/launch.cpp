@@ -30,9 +30,10 @@ LibraryLaunch::LibraryLaunch(const LibraryLaunch& other)
       outputs(other.outputs),
       attrs(other.attrs),
       refs(attrs.begin(), attrs.end()),
-      where(other.where) {}
+      where(other.where),
+      pack(other.pack) {}
 
-void NestLaunch::run(std::byte* const* bases, const int64_t* scalars) const {
+void NestLaunch::run(std::byte* const* bases, const int64_t* scalars, const Packs&) const {
   constexpr size_t kInline = 32;
   std::array<void*, kInline> few;
   std::vector<void*> many;
@@ -53,11 +54,12 @@ void NestLaunch::run(std::byte* const* bases, const int64_t* scalars) const {
   parallel_for(0, extent, grain, [&](int64_t begin, int64_t end) { kernel(pointers, sizes, scalars, begin, end); });
 }
 
-void LibraryLaunch::run(std::byte* const* bases, const int64_t* scalars) const {
-  run(bases, scalars, [this](const kernels::Call& call) { kernel != nullptr ? kernel(call) : kernels::run(call); });
+void LibraryLaunch::run(std::byte* const* bases, const int64_t* scalars, const Packs& packs) const {
+  run(bases, scalars, packs, [this](const kernels::Call& call) { kernel != nullptr ? kernel(call) : kernels::run(call); });
 }
 
-void LibraryLaunch::run(std::byte* const* bases, const int64_t* scalars, const std::function<void(const kernels::Call&)>& invoke) const {
+void LibraryLaunch::run(std::byte* const* bases, const int64_t* scalars, const Packs& packs,
+                        const std::function<void(const kernels::Call&)>& invoke) const {
   constexpr size_t kInline = 8;
   std::array<kernels::Operand, kInline> few;
   std::vector<kernels::Operand> many;
@@ -78,7 +80,11 @@ void LibraryLaunch::run(std::byte* const* bases, const int64_t* scalars, const s
   std::array<kernels::TensorArg, 4> results;
   internal_check(outputs.size() <= results.size(), op->name, " has too many outputs");
   for (size_t i = 0; i < outputs.size(); ++i) results[i] = {outputs[i].pointer.resolve(bases, scalars), &outputs[i].spec};
-  const kernels::Call call{*op, {args, operands.size()}, refs, {results.data(), outputs.size()}};
+  const kernels::Call call{*op,
+                           {args, operands.size()},
+                           refs,
+                           {results.data(), outputs.size()},
+                           pack >= 0 && !packs.empty() ? packs[static_cast<size_t>(pack)].get() : nullptr};
   try {
     invoke(call);
   } catch (const IndexError& e) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "jit/loop_nest.h"
-#include "kernels/kernels.h"
+#include "kernels/epilogue.h"
 
 namespace tailor::jit {
 
@@ -25,6 +25,9 @@ struct Pointer {
   }
 };
 
+/// The laid out weights of a run, or none.
+using Packs = std::span<const std::shared_ptr<const kernels::Prepacked>>;
+
 /// A loop nest. Cut into ranges of `grain` points of its outermost dim; 0: never cut.
 struct NestLaunch {
   int index = -1;             // which of the program's nests
@@ -37,7 +40,7 @@ struct NestLaunch {
   bool whole_vectors = false;  // cuts fall on whole vectors
   /// How to cut it.
   void choose_grain();
-  void run(std::byte* const* bases, const int64_t* scalars) const;
+  void run(std::byte* const* bases, const int64_t* scalars, const Packs& packs = {}) const;
 };
 
 /// A call of a kernel by the door of kernels/kernels.h.
@@ -55,14 +58,16 @@ struct LibraryLaunch {
   std::vector<ir::Attr> attrs;
   std::vector<ir::AttrRef> refs;  // to attrs, whose lists stay where they are when a launch is moved
   std::string where;              // the user's line, for errors
+  int pack = -1;                  // its weights among the packs of a run, when they can be laid out ahead
 
   LibraryLaunch() = default;
   LibraryLaunch(LibraryLaunch&&) noexcept = default;
   LibraryLaunch& operator=(LibraryLaunch&&) noexcept = default;
   LibraryLaunch(const LibraryLaunch& other);
-  void run(std::byte* const* bases, const int64_t* scalars) const;
+  void run(std::byte* const* bases, const int64_t* scalars, const Packs& packs) const;
   /// Resolves the arguments and hands the call to `invoke`; errors name the user's line.
-  void run(std::byte* const* bases, const int64_t* scalars, const std::function<void(const kernels::Call&)>& invoke) const;
+  void run(std::byte* const* bases, const int64_t* scalars, const Packs& packs,
+           const std::function<void(const kernels::Call&)>& invoke) const;
 };
 static_assert(std::is_nothrow_move_constructible_v<LibraryLaunch>, "a copy would refer to the attributes of another launch");
 

@@ -1,5 +1,6 @@
 #include "jit/launch_list.h"
 
+#include <algorithm>
 #include <array>
 
 #include "jit/arena.h"
@@ -55,7 +56,9 @@ LaunchList::LaunchList(std::shared_ptr<const CompiledProgram> compiled, std::vec
         launch);
 }
 
-void LaunchList::run(std::span<void* const> inputs, std::span<const int64_t> scalars, std::span<void* const> outputs) const {
+void LaunchList::run(std::span<void* const> inputs, std::span<const int64_t> scalars, std::span<void* const> outputs,
+                     const Prepared* prepared) const {
+  const Packs packs = prepared != nullptr ? Packs(prepared->packs) : Packs();
   constexpr size_t kInline = 48;
   std::array<std::byte*, kInline> few;
   std::vector<std::byte*> many;
@@ -71,14 +74,63 @@ void LaunchList::run(std::span<void* const> inputs, std::span<const int64_t> sca
   const ArenaLease arena(static_cast<size_t>(report_.arena_bytes));
   *base++ = arena.data();
   *base = nullptr;
-  if (more_scalars_.empty()) return run_all(bases, scalars.data());
+  if (more_scalars_.empty()) return run_all(bases, scalars.data(), packs);
   std::vector<int64_t> all(scalars.begin(), scalars.end());
   all.insert(all.end(), more_scalars_.begin(), more_scalars_.end());
-  run_all(bases, all.data());
+  run_all(bases, all.data(), packs);
 }
 
-void LaunchList::run_all(std::byte* const* bases, const int64_t* scalars) const {
-  for (const Launch& launch : launches_) std::visit([&](const auto& l) { l.run(bases, scalars); }, launch);
+void LaunchList::run_all(std::byte* const* bases, const int64_t* scalars, const Packs& packs) const {
+  for (const Launch& launch : launches_) std::visit([&](const auto& l) { l.run(bases, scalars, packs); }, launch);
+}
+
+void LaunchList::find_packs(std::span<const int> lasting) {
+  const Program& program = compiled_->program;
+  const ir::MemoryMap memory(program.graph);
+  std::vector<bool> steady;
+  for (const ir::Node& node : program.graph.nodes) {
+    if (node.kind != ir::NodeKind::Placeholder) continue;
+    const bool listed = std::find(lasting.begin(), lasting.end(), static_cast<int>(steady.size())) != lasting.end();
+    steady.push_back(listed && !memory.is_written(memory.of(node.outputs[0])));
+  }
+  const std::vector<std::byte*> bases(steady.size() + outputs_.size() + 2, nullptr);
+  const std::vector<int64_t> scalars(static_cast<size_t>(program.scalars) + more_scalars_.size(), 0);
+  for (Launch& launch : launches_) {
+    auto* contraction = std::get_if<ContractionLaunch>(&launch);
+    LibraryLaunch* call = contraction != nullptr ? &contraction->call : std::get_if<LibraryLaunch>(&launch);
+    const kernels::Contraction* known = call != nullptr ? kernels::find_contraction(*call->op) : nullptr;
+    if (known == nullptr || known->prepacking.key == nullptr) continue;
+    const LibraryLaunch::Argument& w = call->operands[known->prepacking.operand];
+    const auto base = static_cast<size_t>(w.pointer.base);
+    if (w.kind != LibraryLaunch::Argument::Kind::Tensor || base >= steady.size() || !steady[base] || w.pointer.scalar >= 0) continue;
+    std::string key;
+    call->run(bases.data(), scalars.data(), {}, [&](const kernels::Call& c) { key = known->prepacking.key(c); });
+    if (key.empty()) continue;
+    call->pack = static_cast<int>(packs_.size());
+    packs_.push_back({call, w.pointer.base, key + " at " + std::to_string(w.pointer.byte_offset), known->prepacking});
+    weights_.push_back(w.pointer.base);
+  }
+  std::sort(weights_.begin(), weights_.end());
+  weights_.erase(std::unique(weights_.begin(), weights_.end()), weights_.end());
+}
+
+std::shared_ptr<const Prepared> LaunchList::prepare(std::span<void* const> inputs, std::span<const ValueIdentity> identities) const {
+  std::vector<std::byte*> bases(inputs.size() + outputs_.size() + 2, nullptr);
+  for (size_t i = 0; i < inputs.size(); ++i) bases[i] = static_cast<std::byte*>(inputs[i]);
+  const std::vector<int64_t> scalars(static_cast<size_t>(compiled_->program.scalars) + more_scalars_.size(), 0);
+  auto prepared = std::make_shared<Prepared>();
+  for (const Pack& p : packs_) {
+    auto& pack = prepared->packs.emplace_back();
+    const auto weight = std::lower_bound(weights_.begin(), weights_.end(), p.input);
+    const ValueIdentity& id = identities[static_cast<size_t>(weight - weights_.begin())];
+    if (!id.known()) continue;
+    pack = shared_pack(p.key + " of " + std::to_string(id.tensor) + "." + std::to_string(id.version), [&] {
+      std::shared_ptr<const kernels::Prepacked> made;
+      p.launch->run(bases.data(), scalars.data(), {}, [&](const kernels::Call& call) { made = p.how.pack(call); });
+      return made;
+    });
+  }
+  return prepared;
 }
 
 std::string LaunchList::dump(std::string_view what) const {

@@ -21,7 +21,13 @@ class LaunchList : public Executable {
   /// `launches`: the program's, moved or copied from it.
   LaunchList(std::shared_ptr<const CompiledProgram> compiled, std::vector<Launch> launches, std::vector<OutputPlan> outputs,
              std::span<const Block> blocks);
-  void run(std::span<void* const> inputs, std::span<const int64_t> scalars, std::span<void* const> outputs) const override;
+  using Executable::run;
+  void run(std::span<void* const> inputs, std::span<const int64_t> scalars, std::span<void* const> outputs,
+           const Prepared* prepared) const override;
+  /// Finds the contractions whose weights are one of these inputs, or a view of one, and can be laid out ahead. Once, before it is shared.
+  void find_packs(std::span<const int> lasting);
+  std::span<const int> weights() const override { return weights_; }
+  std::shared_ptr<const Prepared> prepare(std::span<void* const> inputs, std::span<const ValueIdentity> identities) const override;
   std::span<const OutputPlan> outputs() const override { return outputs_; }
   const CompileReport& report() const override { return report_; }
   std::string dump(std::string_view what) const override;
@@ -32,12 +38,21 @@ class LaunchList : public Executable {
   std::vector<int64_t> more_scalars_;
 
  private:
-  void run_all(std::byte* const* bases, const int64_t* scalars) const;
+  /// Weights that are laid out ahead.
+  struct Pack {
+    const LibraryLaunch* launch;
+    int input;
+    std::string key;
+    kernels::Prepacking how;
+  };
+  void run_all(std::byte* const* bases, const int64_t* scalars, const Packs& packs) const;
 
   std::shared_ptr<const CompiledProgram> compiled_;
   std::vector<Launch> launches_;
   std::vector<OutputPlan> outputs_;
   CompileReport report_;
+  std::vector<Pack> packs_;
+  std::vector<int> weights_;
 };
 
 }  // namespace tailor::jit

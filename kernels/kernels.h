@@ -19,11 +19,14 @@ struct TensorArg {
 };
 using Operand = ir::OperandOf<TensorArg>;
 
+class Prepacked;  // kernels/epilogue.h
+
 struct Call {
   const ir::OpDef& op;
   std::span<const Operand> operands;
   std::span<const ir::AttrRef> attrs;
-  std::span<const TensorArg> outputs;  // may be the memory of operand 0 (in-place), never overlap it otherwise
+  std::span<const TensorArg> outputs;    // may be the memory of operand 0 (in-place), never overlap it otherwise
+  const Prepacked* prepacked = nullptr;  // contractions: the weights as their kernel lays them out, when that was done before
   const TensorArg& tensor(size_t i) const { return operands[i].tensor; }
   bool has_tensor(size_t i) const { return i < operands.size() && operands[i].is_tensor(); }
 };

@@ -109,6 +109,7 @@ class Invocation final : public OpInterceptor {
   void execute(follow::Step& step);
   void give_value(TensorImpl& lazy, TensorImpl& value);
   std::unique_ptr<follow::Variant> build_variant(follow::Step& end);
+  std::vector<int> lasting_inputs(const follow::Variant& variant) const;
   void compile_variant(follow::Step& end);
   std::vector<int> alive_slots() const;
   int root_external(follow::RecordedOperand tensor) const;

@@ -314,6 +314,19 @@ std::unique_ptr<follow::Variant> Invocation::build_variant(Step& end) {
   return follow::build_segment(steps, segment_first_slot_, std::move(outputs), external_specs, names, slot_specs, host_.function_name());
 }
 
+// Registered parameters, and what the body reaches by itself. Arguments are expected to differ from call to call.
+std::vector<int> Invocation::lasting_inputs(const follow::Variant& variant) const {
+  std::vector<int> lasting;
+  for (size_t i = 0; i < variant.inputs.size(); ++i) {
+    const follow::InputRef& ref = variant.inputs[i];
+    if (ref.slot) continue;
+    const TensorImpl* tensor = &external(ref.index);
+    const bool registered = tensor->flags.load(std::memory_order_relaxed) & TensorHead::kRegistered;
+    if (registered || std::find(arguments_.begin(), arguments_.end(), tensor) == arguments_.end()) lasting.push_back(static_cast<int>(i));
+  }
+  return lasting;
+}
+
 void Invocation::compile_variant(Step& end) {
   static std::mutex one_at_a_time;
   std::lock_guard lock(one_at_a_time);
@@ -331,7 +344,10 @@ void Invocation::compile_variant(Step& end) {
       return;
     }
     const auto begin = std::chrono::steady_clock::now();
-    variant->executable = jit::compile(variant->graph, host_.compile_options());
+    jit::CompileOptions options = host_.compile_options();
+    options.lasting = lasting_inputs(*variant);
+    variant->executable = jit::compile(variant->graph, options);
+    if (!variant->executable->weights().empty()) variant->weights = std::make_unique<follow::Weights>(variant->executable);
     variant->compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     for (const jit::OutputPlan& plan : variant->executable->outputs()) {
       variant->output_bytes.push_back(plan.kind == jit::OutputPlan::Kind::Fresh ? plan.storage_bytes() : 0);

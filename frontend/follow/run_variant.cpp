@@ -41,7 +41,8 @@ RunResult run_variant(const Variant& variant, std::span<TensorImpl* const> input
     }
   }
   try {
-    variant.executable->run(in, scalars, out);
+    const std::shared_ptr<const jit::Prepared> prepared = variant.weights ? variant.weights->current(inputs) : nullptr;
+    variant.executable->run(in, scalars, out, prepared.get());
   } catch (const Error&) {
     fresh.clear();
     return RunResult::DataError;

@@ -172,6 +172,22 @@ bool few_rows(const KernelSet<T>& set, const Problem& p, const std::byte* a, con
   return false;
 }
 
+// Few rows and packed B: its panels are streamed once.
+template <class T>
+bool few_rows_of_packed(const KernelSet<T>& set, const Problem& p, const std::byte* a, std::byte* c, int64_t batch) {
+  if (p.m > kSkinnyRows || p.dtype != scalar_type_of<T> || p.alpha != 1 || p.beta != 0 || p.a.column != 1 || p.c.column != 1) return false;
+  const T *x = reinterpret_cast<const T*>(a), *panels = panels_of<T>(*p.packed);
+  T* y = reinterpret_cast<T*>(c);
+  const int64_t panel = 2 * set.lanes;
+  const int64_t grain = std::max<int64_t>(8, kParallelWork / std::max<int64_t>(p.k * p.m * panel, 1));
+  parallel_for(0, (p.n + panel - 1) / panel, grain, [&](int64_t begin, int64_t end) {
+    const int64_t j = begin * panel, columns = std::min(end * panel, p.n) - j;
+    set.skinny[p.m - 1](p.k, x, p.a.row, panels + j * p.k, y + j, p.c.row, columns);
+    if (p.epilogue.fn != nullptr) p.epilogue.fn(p.epilogue.context, {y + j, batch, 0, p.m, j, columns, p.c.row, p.c.column});
+  });
+  return true;
+}
+
 Problem transposed(const Problem& p) {
   Problem t = p;
   std::swap(t.m, t.n);
@@ -195,6 +211,7 @@ void one(const KernelSet<T>& set, const Problem& p, int64_t batch) {
   const int64_t size = element_size(p.dtype);
   const auto at = [&](const Matrix& m) { return static_cast<std::byte*>(m.data) + batch * m.batch * size; };
   std::byte *a = at(p.a), *b = at(p.b), *c = at(p.c);
+  if (p.packed != nullptr && few_rows_of_packed(set, p, a, c, batch)) return;
   if (p.m <= kDotRows && few_rows(set, p, a, b, c, batch)) return;
   if (p.n <= kDotRows && p.packed == nullptr) {
     Problem t = transposed(p);

@@ -32,6 +32,9 @@ class PackedB;
 /// Packs B [k, n]; done once for weights. The result owns its memory.
 std::shared_ptr<const PackedB> pack_b(ScalarType dtype, int64_t k, int64_t n, const Matrix& b);
 int64_t packed_bytes(const PackedB& packed);
+/// The same as the weights of a call.
+std::shared_ptr<const Prepacked> prepack_b(ScalarType dtype, int64_t k, int64_t n, const Matrix& b);
+const PackedB* as_packed_b(const Prepacked* packed);
 
 struct Problem {
   ScalarType dtype = kFloat32;  // of A, B and C

@@ -8,6 +8,7 @@
 namespace tailor::kernels::gemm {
 
 inline constexpr int kMaxRows = 14;
+inline constexpr int kSkinnyRows = 4;
 
 /// C[rows, columns] = A * B over k; `c` is row-contiguous and is overwritten. Columns beyond `columns` are not written, but B must be
 /// readable in whole vectors.
@@ -32,6 +33,10 @@ template <class T>
 using DotFn = void (*)(int64_t rows, int64_t n, int64_t k, const T* x, int64_t x_row, const T* w, int64_t w_row, T* y, int64_t y_row,
                        int64_t y_stride);
 
+/// C[rows, columns] = A * B for a few rows (at most kSkinnyRows) of contiguous A and consecutive panels of packed B.
+template <class T>
+using SkinnyFn = void (*)(int64_t k, const T* a, int64_t a_row, const T* panels, T* c, int64_t c_row, int64_t columns);
+
 /// y[0, n) = x[0, k) * B, B row-contiguous.
 template <class T>
 using AxpyFn = void (*)(int64_t n, int64_t k, const T* x, int64_t x_stride, const T* b, int64_t b_row, T* y);
@@ -45,6 +50,7 @@ struct KernelSet {
   TileFn<T> packed[kMaxRows][2];   // A as [k][rows], by rows - 1 and vectors - 1
   TileFn<T> strided[kMaxRows][2];  // A row-contiguous with a_row
   IndirectTileFn<T> indirect[kMaxRows][2];
+  SkinnyFn<T> skinny[kSkinnyRows];  // by rows - 1
   DotFn<T> dot;
   AxpyFn<T> axpy;
   PackFn<T> pack[3];      // source types: T, Half, BFloat16 (the last two for float only)

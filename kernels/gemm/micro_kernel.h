@@ -107,6 +107,52 @@ void tile_strided(int64_t k, const typename I::T* a, int64_t a_row, const typena
   store_tile<I, R, N>(acc, c, c_row, columns);
 }
 
+// Several panels at once: few rows alone would wait for each other's sums.
+template <class I, int R, int P>
+[[gnu::always_inline]] inline void skinny_panels(int64_t k, const typename I::T* a, int64_t a_row, const typename I::T* b, typename I::T* c,
+                                                 int64_t c_row, int64_t columns) {
+  constexpr int kPanel = 2 * I::lanes;
+  typename I::V acc[P][R][2];
+  TAILOR_UNROLL
+  for (int q = 0; q < P; ++q) clear_tile<I, R, 2>(acc[q]);
+  const int64_t step = k * kPanel;
+  for (int64_t p = 0; p < k; ++p, b += kPanel) {
+    typename I::V y[R];
+    TAILOR_UNROLL
+    for (int r = 0; r < R; ++r) y[r] = I::set(a[r * a_row + p]);
+    TAILOR_UNROLL
+    for (int q = 0; q < P; ++q) {
+      TAILOR_UNROLL
+      for (int v = 0; v < 2; ++v) {
+        const typename I::V x = I::load(b + q * step + v * I::lanes);
+        TAILOR_UNROLL
+        for (int r = 0; r < R; ++r) acc[q][r][v] = I::fma(y[r], x, acc[q][r][v]);
+      }
+    }
+  }
+  TAILOR_UNROLL
+  for (int q = 0; q < P; ++q) {
+    const int64_t width = columns - q * kPanel;
+    if (width > I::lanes) {
+      store_tile<I, R, 2>(acc[q], c + q * kPanel, c_row, width);
+    } else {
+      TAILOR_UNROLL
+      for (int r = 0; r < R; ++r) I::store_first(c + q * kPanel + r * c_row, acc[q][r][0], width);
+    }
+  }
+}
+
+template <class I, int R>
+void skinny(int64_t k, const typename I::T* a, int64_t a_row, const typename I::T* panels, typename I::T* c, int64_t c_row,
+            int64_t columns) {
+  constexpr int kPanel = 2 * I::lanes;
+  constexpr int kMost = I::wide_registers ? (R <= 2 ? 4 : 3) : (R == 1 ? 4 : R <= 3 ? 2 : 1);
+  int64_t j = 0;
+  for (; j + (kMost - 1) * kPanel < columns; j += kMost * kPanel)
+    skinny_panels<I, R, kMost>(k, a, a_row, panels + j * k, c + j, c_row, columns - j);
+  for (; j < columns; j += kPanel) skinny_panels<I, R, 1>(k, a, a_row, panels + j * k, c + j, c_row, columns - j);
+}
+
 template <class I, int M, int J>
 [[gnu::always_inline]] inline void dot_block(int64_t k, const typename I::T* x, int64_t x_row, const typename I::T* w, int64_t w_row,
                                              typename I::T* y, int64_t y_row, int64_t y_stride) {
@@ -282,6 +328,10 @@ KernelSet<typename I::T> make_set(Isa isa) {
   set.rows = I::rows;
   set.lanes = I::lanes;
   fill_tiles<I>(set, std::make_integer_sequence<int, I::rows>());
+  set.skinny[0] = skinny<I, 1>;
+  set.skinny[1] = skinny<I, 2>;
+  set.skinny[2] = skinny<I, 3>;
+  set.skinny[3] = skinny<I, 4>;
   set.dot = dot<I>;
   set.axpy = axpy<I>;
   set.pack[0] = pack<I, T>;

@@ -151,6 +151,7 @@ void product_kernel(const Call& call, const Epilogue& epilogue) {
   p.m = out.sizes[rank - 2];
   p.n = out.sizes[rank - 1];
   p.k = a.spec.sizes.back();
+  p.packed = as_packed_b(call.prepacked);
   const Dims batch(IntArrayRef(out.sizes.begin(), rank - 2));
   const TensorArg c{call.outputs[0].data, &out};
   run_batched(p, batch, batched(a.arg, batch), batched(b.arg, batch), batched(c, batch),
@@ -224,6 +225,7 @@ void add_product_kernel(const Call& call, const Epilogue& epilogue) {
   p.m = out.sizes[rank - 2];
   p.n = out.sizes[rank - 1];
   p.k = a.sizes.back();
+  p.packed = as_packed_b(call.prepacked);
   p.beta = factor(call, 3);
   p.alpha = factor(call, 4);
   const Dims batch(IntArrayRef(out.sizes.begin(), rank - 2));
@@ -261,6 +263,7 @@ void linear_kernel(const Call& call, const Epilogue& epilogue) {
   p.dtype = out.dtype;
   p.k = x.sizes.back();
   p.n = y.sizes.back();
+  p.packed = as_packed_b(call.prepacked);
   const bool biased = call.has_tensor(2);
   p.beta = biased ? 1 : 0;
   int64_t rows = 0, x_row = 0, y_rows = 0, y_row = 0;
@@ -293,10 +296,48 @@ void linear_kernel(const Call& call, const Epilogue& epilogue) {
   if (w.rank() == 1) finish_result(call, kRows, epilogue);
 }
 
+// ---- weights laid out ahead of calls -------------------------------------------------------------------------------
+
+/// Elements from which on a packed matrix pays for its second form.
+constexpr int64_t kFewestPacked = 4096;
+
+// The weights as B [k, n]: operand `Operand` is that, or its transpose.
+template <size_t Operand, bool Transposed>
+Matrix weight_matrix(const Call& call, int64_t& k, int64_t& n) {
+  const TensorSpec& w = *call.tensor(Operand).spec;
+  constexpr size_t kRow = Transposed ? 1 : 0, kColumn = 1 - kRow;
+  k = w.sizes[kRow];
+  n = w.sizes[kColumn];
+  return Matrix(call.tensor(Operand).data, w.strides[kRow], w.strides[kColumn]);
+}
+
+template <size_t Operand, bool Transposed>
+std::string weight_key(const Call& call) {
+  const TensorSpec& w = *call.tensor(Operand).spec;
+  if (w.rank() != 2 || !is_floating_point(w.dtype) || w.numel() < kFewestPacked || call.outputs[0].spec->dtype != w.dtype) return "";
+  int64_t k = 0, n = 0;
+  const Matrix b = weight_matrix<Operand, Transposed>(call, k, n);
+  std::string key = "panels " + std::to_string(static_cast<int>(isa())) + " " + std::to_string(static_cast<int>(w.dtype));
+  for (int64_t part : {k, n, b.row, b.column}) key += " " + std::to_string(part);
+  return key;
+}
+
+template <size_t Operand, bool Transposed>
+std::shared_ptr<const Prepacked> pack_weight(const Call& call) {
+  int64_t k = 0, n = 0;
+  const Matrix b = weight_matrix<Operand, Transposed>(call, k, n);
+  return prepack_b(call.tensor(Operand).spec->dtype, k, n, b);
+}
+
+template <size_t Operand, bool Transposed>
+constexpr Prepacking kPanels{Operand, weight_key<Operand, Transposed>, pack_weight<Operand, Transposed>};
+
 [[maybe_unused]] const bool registered = [] {
-  for (std::string_view name : {"mm", "bmm", "batched_mm", "matmul", "mv", "dot"}) register_contraction<product_kernel>(name, kMatrices);
-  for (std::string_view name : {"addmm", "baddbmm"}) register_contraction<add_product_kernel>(name, kMatrices);
-  register_contraction<linear_kernel>("linear", kRows);
+  for (std::string_view name : {"mm", "matmul"}) register_contraction<product_kernel>(name, kMatrices, kPanels<1, false>);
+  for (std::string_view name : {"bmm", "batched_mm", "mv", "dot"}) register_contraction<product_kernel>(name, kMatrices);
+  register_contraction<add_product_kernel>("addmm", kMatrices, kPanels<2, false>);
+  register_contraction<add_product_kernel>("baddbmm", kMatrices);
+  register_contraction<linear_kernel>("linear", kRows, kPanels<1, true>);
   return true;
 }();
 

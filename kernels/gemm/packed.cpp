@@ -45,6 +45,8 @@ std::shared_ptr<const PackedB> pack_b(ScalarType dtype, int64_t k, int64_t n, co
   return dtype == kFloat64 ? pack_as<double>(dtype, k, n, b) : pack_as<float>(dtype, k, n, b);
 }
 
-int64_t packed_bytes(const PackedB& packed) { return static_cast<int64_t>(packed.storage().bytes()); }
+int64_t packed_bytes(const PackedB& packed) { return packed.bytes(); }
+const PackedB* as_packed_b(const Prepacked* packed) { return static_cast<const PackedB*>(packed); }
+std::shared_ptr<const Prepacked> prepack_b(ScalarType dtype, int64_t k, int64_t n, const Matrix& b) { return pack_b(dtype, k, n, b); }
 
 }  // namespace tailor::kernels::gemm

@@ -13,13 +13,14 @@ namespace tailor::kernels::gemm {
 template <class T>
 Scratch<T> pack_panels(const KernelSet<T>& set, ScalarType dtype, int64_t k, int64_t n, const std::byte* b, int64_t b_k, int64_t b_column);
 
-class PackedB {
+class PackedB final : public Prepacked {
  public:
   PackedB(Isa isa, ScalarType compute, int64_t k, int64_t n, IntrusivePtr<Storage> storage)
       : isa_(isa), compute_(compute), k_(k), n_(n), storage_(std::move(storage)) {}
   Isa isa() const { return isa_; }
   ScalarType compute() const { return compute_; }
   const Storage& storage() const { return *storage_; }
+  int64_t bytes() const override { return static_cast<int64_t>(storage_->bytes()); }
 
  private:
   Isa isa_;

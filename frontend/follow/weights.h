@@ -1,0 +1,49 @@
+#pragma once
+// Weights of a compiled segment that are laid out ahead, and the check that they are still what they were.
+//
+// A weight counts as lasting when two calls in a row see the same tensor with the same version of its memory; whoever writes a tensor
+// bumps the version. Memory whose mutable pointer was ever handed out, or that came from outside, may change unseen: it is never laid out.
+// A weight that keeps changing is looked at again only now and then.
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "jit/executable.h"
+
+namespace tailor {
+struct TensorImpl;
+}
+
+namespace tailor::follow {
+
+class Weights {
+ public:
+  explicit Weights(std::shared_ptr<const jit::Executable> executable);
+  /// What was computed ahead for the values that `inputs` have now; null when nothing was. Thread-safe; a few nanoseconds a weight.
+  std::shared_ptr<const jit::Prepared> current(std::span<TensorImpl* const> inputs);
+
+ private:
+  struct Known {
+    std::vector<jit::ValueIdentity> identities;  // one per weight; not known: exposed, or not looked at
+    std::vector<uint8_t> changes;                // how often each was another than before
+    std::vector<bool> restless;                  // not looked at
+    bool any_restless = false, complete = false;
+    std::shared_ptr<const jit::Prepared> prepared;  // of these identities when complete, else of earlier ones
+  };
+  static jit::ValueIdentity identity(const TensorImpl& tensor);
+  bool same(const Known& known, std::span<TensorImpl* const> inputs) const;
+  std::shared_ptr<const Known> load() const;
+  void store(std::shared_ptr<const Known> known);
+  std::shared_ptr<const Known> look_again(const Known* before, std::span<TensorImpl* const> inputs) const;
+
+  const std::shared_ptr<const jit::Executable> executable_;
+  std::mutex preparing_;
+  mutable std::atomic_flag busy_ = ATOMIC_FLAG_INIT;  // held for the copy of one pointer
+  std::shared_ptr<const Known> known_;
+  std::atomic<uint32_t> patience_{0};  // calls since restless weights were looked at
+};
+
+}  // namespace tailor::follow
