@@ -90,11 +90,16 @@ const CompiledFunction::Entries& CompiledFunction::entries() {
   return *mine.entries;
 }
 
-void CompiledFunction::publish(std::shared_ptr<const Entries> entries) {  // mutex_ is held
+// mutex_ is held. Threads may keep an entry that has gone for as long as they do not look again; its laid out weights go at once.
+void CompiledFunction::publish(std::shared_ptr<const Entries> entries) {
+  for (const auto& entry : *entries_)
+    if (std::find(entries->begin(), entries->end(), entry) == entries->end()) entry->tree.release_weights();
   entries_ = std::move(entries);
   last_hit_.store(0, std::memory_order_relaxed);
   generation_.fetch_add(1, std::memory_order_release);
 }
+
+CompiledFunction::~CompiledFunction() { publish(std::make_shared<Entries>()); }
 
 void CompiledFunction::reset() {
   std::lock_guard lock(mutex_);

@@ -15,6 +15,9 @@ namespace tailor::detail {
 class CompiledFunction {
  public:
   CompiledFunction(CompileOptions options, std::source_location where);
+  CompiledFunction(const CompiledFunction&) = delete;
+  CompiledFunction& operator=(const CompiledFunction&) = delete;
+  ~CompiledFunction();
   void call(const CallOps& ops, FlatValue& arguments);
   Stats stats() const;
   void reset();

@@ -25,6 +25,13 @@ bool same_step(const Step& a, const Step& b) {
 
 }  // namespace
 
+void TraceTree::release_weights() {
+  std::lock_guard lock(mutex_);
+  for (const auto& step : steps_)
+    for (const Variant* v = step->variants.head(); v; v = v->next)
+      if (v->weights) v->weights->close();
+}
+
 Step* TraceTree::add(Step* parent, std::unique_ptr<Step> step) {
   std::lock_guard lock(mutex_);
   for (Step* child = parent->first_child.load(); child; child = child->next_sibling.load()) {

@@ -78,6 +78,8 @@ class TraceTree {
   /// Adds a child of `parent`, or returns the equal one that another thread has added meanwhile.
   Step* add(Step* parent, std::unique_ptr<Step> step);
   std::mutex& mutex() { return mutex_; }
+  /// Lets go of the weights that compiled forms have laid out; they run without from now on.
+  void release_weights();
   size_t size() const { return size_.load(std::memory_order_relaxed); }
   /// How often a number has turned out to vary: compiled forms older than that have to look which.
   std::atomic<uint64_t> lifts{0};

@@ -27,7 +27,14 @@ std::shared_ptr<const Weights::Known> Weights::load() const {
 
 void Weights::store(std::shared_ptr<const Known> known) {
   while (busy_.test_and_set(std::memory_order_acquire)) {}
-  known_.swap(known);
+  if (!closed_) known_.swap(known);
+  busy_.clear(std::memory_order_release);
+}
+
+void Weights::close() {
+  while (busy_.test_and_set(std::memory_order_acquire)) {}
+  const std::shared_ptr<const Known> last = std::move(known_);
+  closed_ = true;
   busy_.clear(std::memory_order_release);
 }
 

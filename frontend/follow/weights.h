@@ -24,6 +24,8 @@ class Weights {
   explicit Weights(std::shared_ptr<const jit::Executable> executable);
   /// What was computed ahead for the values that `inputs` have now; null when nothing was. Thread-safe; a few nanoseconds a weight.
   std::shared_ptr<const jit::Prepared> current(std::span<TensorImpl* const> inputs);
+  /// Lets go of everything, for good.
+  void close();
 
  private:
   struct Known {
@@ -43,6 +45,7 @@ class Weights {
   std::mutex preparing_;
   mutable std::atomic_flag busy_ = ATOMIC_FLAG_INIT;  // held for the copy of one pointer
   std::shared_ptr<const Known> known_;
+  bool closed_ = false;
   std::atomic<uint32_t> patience_{0};  // calls since restless weights were looked at
 };
 
