@@ -5,11 +5,14 @@
 #include <chrono>
 #include <sstream>
 
+#include "frontend/compile/background.h"
 #include "frontend/compile/facts.h"
+#include "frontend/compile/outcome.h"
 #include "frontend/follow/run_variant.h"
 #include "frontend/nn/epoch.h"
 #include "runtime/ambient.h"
 #include "runtime/log.h"
+#include "runtime/trace.h"
 
 namespace tailor::detail {
 namespace {
@@ -18,13 +21,6 @@ using Clock = std::chrono::steady_clock;
 double micros_since(Clock::time_point begin) { return std::chrono::duration<double, std::micro>(Clock::now() - begin).count(); }
 
 std::atomic<uint64_t> next_function_id{1};
-
-/// This thread's copy of the entries of the functions it called last: look-ups take no lock.
-struct CachedEntries {
-  uint64_t function = 0, generation = 0;
-  std::shared_ptr<const std::vector<std::shared_ptr<Entry>>> entries;
-};
-thread_local std::array<CachedEntries, 16> cached_entries;
 
 /// Sets the thread's interceptor for a scope.
 class InterceptorScope {
@@ -51,8 +47,6 @@ guards::CallDescriptor describe(const FlatValue& arguments) {
   return {facts, arguments.scalars, arguments.structure, ambient_word(), module_epoch()};
 }
 
-MissRecord to_record(const guards::Miss& miss, int entry) { return {entry, miss.guard, miss.actual, miss.source, miss.suggestion}; }
-
 }  // namespace
 
 bool inside_compiled_call() noexcept { return current_interceptor() != nullptr; }
@@ -64,119 +58,122 @@ FlatValue& thread_arguments() noexcept {
 
 std::shared_ptr<CompiledFunction> make_compiled_function(CompileOptions options, std::source_location where) {
   if (options.backend == Backend::Llvm) jit::warm_up_in_background();
+  if (options.async) prepare_background();
   return std::make_shared<CompiledFunction>(std::move(options), where);
 }
 void call_compiled(CompiledFunction& function, const CallOps& ops, FlatValue& arguments) { function.call(ops, arguments); }
 Stats stats_of(const CompiledFunction& function) { return function.stats(); }
 void reset_compiled(CompiledFunction& function) { function.reset(); }
+FunctionReport report_of(const CompiledFunction& function) { return function.report(); }
 Explanation explain_call(CompiledFunction& function, const std::function<void()>& call) { return function.explain(call); }
 
 CompiledFunction::CompiledFunction(CompileOptions options, std::source_location where)
-    : options_(std::move(options)), id_(next_function_id.fetch_add(1)), entries_(std::make_shared<Entries>()) {
+    : shared_record_(std::make_shared<FunctionRecord>(std::move(options),
+                                                      ir::SourceLocation{where.file_name(), static_cast<int>(where.line())}.str())),
+      id_(next_function_id.fetch_add(1)),
+      entries_(std::make_shared<Entries>()) {
   check(options_.cache_size_limit > 0, "compile: cache_size_limit must be positive, got ", options_.cache_size_limit);
-  const std::string place = ir::SourceLocation{where.file_name(), static_cast<int>(where.line())}.str();
-  record_.name = options_.name.empty() ? place : options_.name + " (" + place + ")";
+  check(options_.worth_it_after >= 0 && options_.storm_limit >= 0, "compile: worth_it_after and storm_limit must not be negative, got ",
+        options_.worth_it_after, " and ", options_.storm_limit);
+  enter_total_cache(this);
 }
 
-const CompiledFunction::Entries& CompiledFunction::entries() {
-  CachedEntries& mine = cached_entries[id_ % cached_entries.size()];
+CompiledFunction::~CompiledFunction() {
+  leave_total_cache(this);
+  for (const auto& entry : *entries_) entry->unlist();
+}
+
+CompiledFunction::ThreadView& CompiledFunction::thread_view() {
+  using Views = std::array<ThreadView, 64>;
+  static thread_local const std::unique_ptr<Views> views = std::make_unique<Views>();
+  ThreadView& mine = (*views)[id_ % views->size()];
   const uint64_t generation = generation_.load(std::memory_order_acquire);
   if (mine.function != id_ || mine.generation != generation) [[unlikely]] {
+    std::shared_ptr<const Entries> before;  // goes after the lock
     std::lock_guard lock(mutex_);
-    mine.entries = entries_;
+    before = std::exchange(mine.entries, entries_);
     mine.function = id_;
     mine.generation = generation_.load(std::memory_order_relaxed);
+    mine.last_hit = 0;
   }
-  return *mine.entries;
+  return mine;
 }
 
-// mutex_ is held. Threads may keep an entry that has gone for as long as they do not look again; its laid out weights go at once.
-void CompiledFunction::publish(std::shared_ptr<const Entries> entries) {
-  for (const auto& entry : *entries_)
-    if (std::find(entries->begin(), entries->end(), entry) == entries->end()) entry->tree.release_weights();
-  entries_ = std::move(entries);
-  last_hit_.store(0, std::memory_order_relaxed);
+void CompiledFunction::publish(Entries entries) {  // mutex_ is held
+  entries_ = std::make_shared<const Entries>(std::move(entries));
   generation_.fetch_add(1, std::memory_order_release);
 }
 
-CompiledFunction::~CompiledFunction() { publish(std::make_shared<Entries>()); }
-
-void CompiledFunction::reset() {
+std::shared_ptr<const CompiledFunction::Entries> CompiledFunction::drop_entries() {
   std::lock_guard lock(mutex_);
-  publish(std::make_shared<Entries>());
+  std::shared_ptr<const Entries> dropped = entries_;
+  for (const auto& entry : *dropped) entry->unlist();
+  publish({});
   record_.clear();
+  return dropped;
+}
+
+void CompiledFunction::reset() { drop_entries(); }
+
+std::shared_ptr<Entry> CompiledFunction::least_recently_used(const Entry* keep) const {
+  std::lock_guard lock(mutex_);
+  std::shared_ptr<Entry> oldest;
+  for (const auto& entry : *entries_)
+    if (entry.get() != keep && (!oldest || entry->last_used() < oldest->last_used())) oldest = entry;
+  return oldest;
+}
+
+bool CompiledFunction::evict(const Entry& entry, std::string_view why) {
+  std::lock_guard lock(mutex_);
+  Entries next = *entries_;
+  if (std::erase_if(next, [&](const auto& e) { return e.get() == &entry; }) == 0) return false;
+  const_cast<Entry&>(entry).unlist();
+  publish(std::move(next));
+  record_.evictions.fetch_add(1, std::memory_order_relaxed);
+  tell_eviction(entry, why);
+  return true;
 }
 
 void CompiledFunction::call(const CallOps& ops, FlatValue& arguments) {
-  record_.calls.fetch_add(1, std::memory_order_relaxed);
+  constexpr uint64_t kSampled = 64;
+  CallState state{thread_slot(), false, false};
+  state.timed = record_.counts.call(state.slot) % kSampled == 0;
+  const CallTrace trace(record_.name);
+  if (current_stance() == Stance::ForceEager) [[unlikely]]
+    return run_eagerly(ops, EagerReason::Stance, nullptr);
   for (TensorHead* head : arguments.tensors) {
     if (head && head->flags.load(std::memory_order_acquire) & TensorHead::kLazy)
       prepare_host_access(static_cast<TensorImpl&>(*head), false);
   }
+  const Clock::time_point begin = state.timed ? Clock::now() : Clock::time_point();
   const guards::CallDescriptor call = describe(arguments);
-  const Entries& all = entries();
-  if (options_.pure && skip_last_hit(all, call, ops, arguments)) return;
-  const size_t last = last_hit_.load(std::memory_order_relaxed);
-  if (last < all.size() && all[last]->guards.check(call)) return run(all[last], ops, arguments, false);
-  for (size_t i = 0; i < all.size(); ++i) {
-    if (i == last || !all[i]->guards.check(call)) continue;
-    last_hit_.store(i, std::memory_order_relaxed);
-    return run(all[i], ops, arguments, false);
-  }
-  record_.misses.fetch_add(1, std::memory_order_relaxed);
-  if (!all.empty()) record_misses(all, call);
-  check(all.empty() || !options_.error_on_recompile, record_.name, ": a call matches no entry and error_on_recompile is set: ",
-        all.empty() ? "" : all.back()->guards.explain(call).value_or(guards::Miss{}).text());
-  if (static_cast<int>(all.size()) >= options_.cache_size_limit) {
-    check(options_.at_limit != CacheLimitPolicy::Throw, record_.name, ": cache_size_limit (", options_.cache_size_limit, ") is reached");
-    if (options_.at_limit == CacheLimitPolicy::RunEager) {
-      record_.op_by_op.fetch_add(1, std::memory_order_relaxed);
-      note_outcome("miss: at cache_size_limit, ran eagerly", -1);
-      ops.body(ops.frame);
-      return;
+  ThreadView& mine = thread_view();
+  const Entries& all = *mine.entries;
+  const std::shared_ptr<Entry>* found = nullptr;
+  const size_t last = mine.last_hit;
+  if (options_.pure && last < all.size() && skip_last_hit(*all[last], call, ops, arguments, state.slot)) return;
+  {
+    const TraceSpan span("guard", "look-up");
+    if (last < all.size() && all[last]->guards.check(call)) found = &all[last];
+    for (size_t i = 0; i < all.size() && found == nullptr; ++i) {
+      if (i == last || !all[i]->guards.check(call)) continue;
+      mine.last_hit = i;
+      found = &all[i];
     }
   }
-  // One thread records at a time; a second one that meets something new is served by eager code meanwhile.
-  std::unique_lock recording(recording_, std::try_to_lock);
-  if (!recording) {
-    record_.op_by_op.fetch_add(1, std::memory_order_relaxed);
-    note_outcome("miss: another thread is compiling, ran eagerly", -1);
-    ops.body(ops.frame);
-    return;
+  if (found == nullptr) return miss(ops, arguments, call, state);
+  if (state.timed) {
+    std::lock_guard lock(record_.mutex);
+    record_.times.guard_us.add(micros_since(begin));
   }
-  for (const auto& entry : entries()) {  // added since the look-up above
-    if (entry->guards.check(call)) {
-      recording.unlock();
-      return run(entry, ops, arguments, false);
-    }
-  }
-  const std::shared_ptr<Entry> entry = make_entry(ops, call);
-  const Clock::time_point begin = Clock::now();
-  run(entry, ops, arguments, true);
-  std::lock_guard lock(record_.mutex);
-  if (record_.first_call_ms == 0) record_.first_call_ms = micros_since(begin) / 1e3;
-}
-
-void CompiledFunction::record_misses(const Entries& entries, const guards::CallDescriptor& call) {
-  std::vector<MissRecord> records;
-  for (const auto& entry : entries) {
-    if (const auto miss = entry->guards.explain(call)) records.push_back(to_record(*miss, entry->number));
-  }
-  if (log_enabled(LogChannel::Recompiles) && !records.empty()) {
-    log(LogChannel::Recompiles, record_.name, "Recompiling because no entry matches:");
-    for (const MissRecord& r : records) log(LogChannel::Recompiles, record_.name + "/" + std::to_string(r.entry), "guard " + r.text());
-  }
-  std::lock_guard lock(record_.mutex);
-  for (MissRecord& r : records) record_.recent_misses.push_back(std::move(r));
-  constexpr size_t kept = 32;
-  if (record_.recent_misses.size() > kept) record_.recent_misses.erase(record_.recent_misses.begin(), record_.recent_misses.end() - kept);
+  run(*found, ops, arguments, state);
 }
 
 // A new entry is not in the cache before its first call has ended: what it relies on is known only then, and a call that throws leaves
 // the cache as it was.
 std::shared_ptr<Entry> CompiledFunction::make_entry(const CallOps& ops, const guards::CallDescriptor& call) {
   std::lock_guard lock(mutex_);
-  auto entry = std::make_shared<Entry>(next_entry_++, options_, record_);
+  auto entry = std::make_shared<Entry>(next_entry_++, shared_record_);
   ops.names(ops.frame, entry->names);
   require_structure(entry->guards, call.structure, entry->names);
   return entry;
@@ -196,31 +193,38 @@ void CompiledFunction::add(const std::shared_ptr<Entry>& entry, const Invocation
     for (const guards::Guard& g : entry->guards.guards())
       log(LogChannel::Guards, entry->tag(), g.condition() + (g.source.empty() ? "" : "  # " + g.source));
   }
-  std::lock_guard lock(mutex_);
-  auto next = std::make_shared<Entries>(*entries_);
-  if (static_cast<int>(next->size()) >= options_.cache_size_limit) {
-    const auto oldest = std::min_element(next->begin(), next->end(),
-                                         [](const auto& a, const auto& b) { return a->last_used.load() < b->last_used.load(); });
-    if (log_enabled(LogChannel::Recompiles)) log(LogChannel::Recompiles, (*oldest)->tag(), "evicted: cache_size_limit is reached");
-    next->erase(oldest);
-    record_.evictions.fetch_add(1, std::memory_order_relaxed);
+  std::shared_ptr<Entry> evicted;  // goes after the lock
+  {
+    std::lock_guard lock(mutex_);
+    Entries next = *entries_;
+    if (static_cast<int>(next.size()) >= options_.cache_size_limit) {
+      const auto oldest =
+          std::min_element(next.begin(), next.end(), [](const auto& a, const auto& b) { return a->last_used() < b->last_used(); });
+      evicted = *oldest;
+      evicted->unlist();
+      tell_eviction(*evicted, "cache_size_limit is reached");
+      next.erase(oldest);
+      record_.evictions.fetch_add(1, std::memory_order_relaxed);
+    }
+    // The newest is tried first, the others from the one hit most often on.
+    std::stable_sort(next.begin(), next.end(), [](const auto& a, const auto& b) { return a->hits() > b->hits(); });
+    next.insert(next.begin(), entry);
+    entry->list();
+    publish(std::move(next));
   }
-  next->push_back(entry);
-  publish(std::move(next));
+  keep_total_cache_limit(entry.get());
 }
 
-void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& ops, const FlatValue& arguments, bool first_call) {
+void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& ops, const FlatValue& arguments, const CallState& state) {
   Entry& entry = *shared;
-  const uint64_t now = record_.calls.load(std::memory_order_relaxed);
-  entry.last_used.store(now, std::memory_order_relaxed);
+  entry.used(state.slot);
   const bool pure = options_.pure && !record_.pure_promise_broken.load(std::memory_order_relaxed);
   const SkipPlan* plan = pure ? entry.skip_plan() : nullptr;
-  if (plan && !first_call) {
-    const uint64_t hit = entry.hits.fetch_add(1, std::memory_order_relaxed) + 1;
-    const bool audit = (hit & (hit - 1)) == 0;  // 1, 2, 4, 8 ...: followed, to see whether the promise is kept
+  if (plan && !state.first) {
+    const uint64_t hit = entry.hit(state.slot);
+    const bool audit = (hit & (hit - 1)) == 0;  // 1, 2, 4, 8 ... of a thread: followed, to see whether the promise is kept
     if (!audit && plan->serves(describe(arguments)) && skip(*plan, ops, arguments)) {
-      record_.hits.fetch_add(1, std::memory_order_relaxed);
-      record_.skipped.fetch_add(1, std::memory_order_relaxed);
+      record_.counts.skipped(state.slot);
       note_outcome("skipped: guards hold, the body did not run", entry.number);
       return;
     }
@@ -229,57 +233,68 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
   static thread_local std::vector<TensorImpl*> tensors;
   tensors.clear();
   for (TensorHead* head : arguments.tensors) tensors.push_back(static_cast<TensorImpl*>(head));
-  const bool timed = first_call || now % 64 == 0;
+  const bool timed = state.first || state.timed;
   const Clock::time_point begin = timed ? Clock::now() : Clock::time_point();
+  double run_us = 0;
+  const follow::RunTimer timer(timed ? &run_us : nullptr);
+  TraceSpan span(state.first ? "trace" : "follow", state.first ? "record" : "follow");
   // Arguments that the body lets go of stay what they are while there is something to be learnt about them.
   std::vector<IntrusivePtr<TensorHead>> held;
-  if (first_call || pure)
+  if (state.first || pure)
     for (TensorHead* head : arguments.tensors) held.emplace_back(head);
   const uint64_t epoch = module_epoch();
-  Invocation* invocation = entry.take();
+  const std::optional<LogTag> tag = state.first ? std::optional<LogTag>(std::in_place, entry.tag()) : std::nullopt;
+  Invocation* invocation = entry.take(state.slot);
   invocation->begin(tensors);
+  double recorded_us = 0;
   {
     InterceptorScope scope(invocation);
     try {
       ops.body(ops.frame);
-      if (timed && invocation->recorded()) add_time(record_.eager_us, record_.eager_samples, micros_since(begin));
+      if (timed) recorded_us = micros_since(begin);
       invocation->finish();
     } catch (...) {
       const std::exception_ptr earlier = invocation->abandon();
-      entry.give_back(invocation);
+      entry.give_back(state.slot, invocation);
       if (earlier) std::rethrow_exception(earlier);
       throw;
     }
   }
   const bool hit = invocation->hit_return() != nullptr;
-  if (hit) record_.hits.fetch_add(1, std::memory_order_relaxed);
-  if (timed && hit) add_time(record_.compiled_us, record_.compiled_samples, micros_since(begin));
-  if (first_call) add(shared, *invocation);
+  if (hit) record_.counts.hit(state.slot);
+  if (hit && !plan) entry.hit(state.slot);
+  if (timed) {
+    const double us = micros_since(begin);
+    std::lock_guard lock(record_.mutex);
+    auto& times = record_.times;
+    if (invocation->recorded()) times.recorded_us.add(recorded_us);
+    if (hit) times.compiled_us.add(us), times.run_us.add(run_us);
+  }
+  if (state.first) add(shared, *invocation);
   if (pure) review_promise(entry, *invocation, ops, arguments, plan, epoch);
-  note_outcome(first_call               ? "miss: recorded and compiled"
+  note_outcome(state.first              ? "miss: recorded and compiled"
                : hit                    ? "hit: followed cached code"
                : invocation->recorded() ? "entry hit, new path recorded"
                                         : "entry hit, a segment ran op by op",
                entry.number);
   invocation->end();
-  entry.give_back(invocation);
+  entry.give_back(state.slot, invocation);
 }
 
 // ---- pure ----------------------------------------------------------------------------------------------------------
 
 // The plan's guards say all that the entry's say: the last hit is tried by them alone.
-bool CompiledFunction::skip_last_hit(const Entries& entries, const guards::CallDescriptor& call, const CallOps& ops,
-                                     const FlatValue& arguments) {
-  const size_t last = last_hit_.load(std::memory_order_relaxed);
-  if (last >= entries.size() || record_.pure_promise_broken.load(std::memory_order_relaxed)) return false;
-  Entry& entry = *entries[last];
+bool CompiledFunction::skip_last_hit(const Entry& entry, const guards::CallDescriptor& call, const CallOps& ops, const FlatValue& arguments,
+                                     int slot) {
+  if (record_.pure_promise_broken.load(std::memory_order_relaxed)) return false;
   const SkipPlan* plan = entry.skip_plan();
   if (!plan || !plan->serves(call)) return false;
-  const uint64_t hit = entry.hits.load(std::memory_order_relaxed) + 1;
+  const uint64_t hit = entry.hits_of(slot) + 1;
   if ((hit & (hit - 1)) == 0 || !skip(*plan, ops, arguments)) return false;  // due to be followed: run() counts it
-  entry.hits.fetch_add(1, std::memory_order_relaxed);
-  record_.hits.fetch_add(1, std::memory_order_relaxed);
-  record_.skipped.fetch_add(1, std::memory_order_relaxed);
+  auto& mine = const_cast<Entry&>(entry);
+  mine.hit(slot);
+  mine.used(slot);
+  record_.counts.skipped(slot);
   note_outcome("skipped: guards hold, the body did not run", entry.number);
   return true;
 }
@@ -358,88 +373,6 @@ void CompiledFunction::review_promise(Entry& entry, const Invocation& invocation
   if (!why_not.empty() && log_enabled(LogChannel::Recompiles)) {
     log(LogChannel::Recompiles, entry.tag(), "pure, but cannot be skipped: " + why_not);
   }
-}
-
-// ---- looking in ----------------------------------------------------------------------------------------------------
-
-void CompiledFunction::add_time(double& sum, uint64_t& samples, double micros) {
-  std::lock_guard lock(record_.mutex);
-  sum += micros;
-  ++samples;
-}
-
-namespace {
-thread_local Explanation* explanation_sink = nullptr;
-}
-
-void CompiledFunction::note_outcome(const char* outcome, int entry) {
-  if (!explanation_sink) return;
-  explanation_sink->outcome = outcome;
-  explanation_sink->entry = entry;
-}
-
-Explanation CompiledFunction::explain(const std::function<void()>& call) {
-  Explanation result;
-  result.function = record_.name;
-  size_t misses_before = 0;
-  {
-    std::lock_guard lock(record_.mutex);
-    misses_before = record_.recent_misses.size();
-  }
-  struct Scope {
-    explicit Scope(Explanation* sink) { explanation_sink = sink; }
-    ~Scope() { explanation_sink = nullptr; }
-  } scope(&result);
-  call();
-  {
-    std::lock_guard lock(record_.mutex);
-    const size_t now = record_.recent_misses.size();
-    for (size_t i = std::min(misses_before, now); i < now; ++i) result.misses.push_back(record_.recent_misses[i]);
-  }
-  std::lock_guard lock(mutex_);
-  for (const auto& entry : *entries_) {
-    if (entry->number != result.entry) continue;
-    for (const guards::Guard& g : entry->guards.guards())
-      result.guards.push_back({std::string(to_string(g.kind)), g.condition(), g.source});
-    result.segments = entry->segments();
-    result.steps = static_cast<int>(entry->tree.size()) - 1;
-    result.paths = static_cast<int>(entry->tree.paths());
-  }
-  return result;
-}
-
-Stats CompiledFunction::stats() const {
-  Stats s;
-  s.calls = record_.calls;
-  s.hits = record_.hits;
-  s.skipped = record_.skipped;
-  s.misses = record_.misses;
-  s.recompiles = record_.recompiles;
-  s.divergences = record_.divergences;
-  s.op_by_op = record_.op_by_op;
-  s.lifts = record_.lifts;
-  s.evictions = record_.evictions;
-  s.compile_failures = record_.compile_failures;
-  s.pure_promise_broken = record_.pure_promise_broken;
-  {
-    std::lock_guard lock(record_.mutex);
-    s.kernels = record_.kernels;
-    s.ops = record_.ops;
-    s.passes_ms = record_.passes_ms;
-    s.lower_ms = record_.lower_ms;
-    s.llvm_ms = record_.llvm_ms;
-    s.link_ms = record_.link_ms;
-    s.compile_ms = record_.compile_ms;
-    s.first_call_ms = record_.first_call_ms;
-    s.trace_ms = std::max(0.0, s.first_call_ms - s.compile_ms);
-    s.eager_call_us = record_.eager_samples ? record_.eager_us / static_cast<double>(record_.eager_samples) : 0;
-    s.compiled_call_us = record_.compiled_samples ? record_.compiled_us / static_cast<double>(record_.compiled_samples) : 0;
-    s.recent_misses = record_.recent_misses;
-  }
-  std::lock_guard lock(mutex_);
-  s.entries = static_cast<int>(entries_->size());
-  for (const auto& entry : *entries_) s.paths += static_cast<int>(entry->tree.paths());
-  return s;
 }
 
 }  // namespace tailor::detail

@@ -2,26 +2,87 @@
 
 #include <algorithm>
 #include <sstream>
+#include <utility>
 
+#include "frontend/compile/background.h"
 #include "frontend/compile/facts.h"
 #include "frontend/nn/epoch.h"
 #include "runtime/ambient.h"
 #include "runtime/log.h"
+#include "runtime/trace.h"
 
 namespace tailor::detail {
 
-Entry::~Entry() { delete spare_.load(); }
+FunctionRecord::FunctionRecord(CompileOptions chosen, const std::string& where)
+    : options(std::move(chosen)),
+      place(where),
+      name(options.name.empty() ? where : options.name + " (" + where + ")"),
+      tag(options.name.empty() ? where : options.name) {}
 
-std::string Entry::tag() const { return record_.name + "/" + std::to_string(number); }
+CallCosts FunctionRecord::costs() const {
+  CallCosts costs = typical_costs();
+  std::lock_guard lock(mutex);
+  if (times.entry_compile_us.samples) costs.compile_us = times.entry_compile_us.mean();
+  costs.eager_us = times.eager_us.samples ? times.eager_us.mean() : times.recorded_us.mean();
+  costs.compiled_us = times.compiled_us.mean();
+  return costs;
+}
 
-Invocation* Entry::take() {
-  Invocation* spare = spare_.exchange(nullptr, std::memory_order_acquire);
+void FunctionRecord::clear() {
+  counts.restart();
+  for (auto* counter : {&misses, &recompiles, &divergences, &op_by_op, &lifts, &evictions, &compile_failures, &async_compiles})
+    counter->store(0);
+  for (auto& counter : eager) counter.store(0);
+  pure_promise_broken = false;
+  storms.clear();
+  patterns.clear();
+  std::lock_guard lock(mutex);
+  times = {};
+  recent_misses.clear();
+}
+
+Entry::~Entry() {
+  for (Cell& c : cells_) delete c.spare.load();
+}
+
+std::string Entry::tag() const {
+  return record_.tag + "/" + std::to_string(number) + "/" + std::to_string(attempts_.load(std::memory_order_relaxed));
+}
+
+Invocation* Entry::take(int slot) {
+  Invocation* spare = cell(slot).spare.exchange(nullptr, std::memory_order_acquire);
   return spare ? spare : new Invocation(tree, *this);
 }
 
-void Entry::give_back(Invocation* invocation) {
+void Entry::give_back(int slot, Invocation* invocation) {
   Invocation* none = nullptr;
-  if (!spare_.compare_exchange_strong(none, invocation, std::memory_order_release)) delete invocation;
+  if (!cell(slot).spare.compare_exchange_strong(none, invocation, std::memory_order_release)) delete invocation;
+}
+
+uint64_t Entry::hits() const noexcept {
+  uint64_t sum = 0;
+  for (const Cell& c : cells_) sum += c.hits.load(std::memory_order_relaxed);
+  return sum;
+}
+
+uint64_t Entry::last_used() const noexcept {
+  uint64_t latest = 0;
+  for (const Cell& c : cells_) latest = std::max(latest, c.last_used.load(std::memory_order_relaxed));
+  return latest;
+}
+
+void Entry::list() {
+  std::lock_guard lock(mutex_);
+  if (listed_ != Listed::NotYet) return;
+  listed_ = Listed::Yes;
+  count_in_total_cache(1, static_cast<int64_t>(code_bytes_.load()));
+}
+
+// Threads may keep an entry that has gone for as long as they do not look again; its laid out weights go at once.
+void Entry::unlist() {
+  tree.release_weights();
+  std::lock_guard lock(mutex_);
+  if (listed_.exchange(Listed::NoMore) == Listed::Yes) count_in_total_cache(-1, -static_cast<int64_t>(code_bytes_.load()));
 }
 
 namespace {
@@ -45,29 +106,83 @@ jit::CompileOptions Entry::compile_options() const {
   return options;
 }
 
+// What is compiled after the call that made the entry is a recompile.
+bool Entry::may_compile() {
+  const bool again = !compiling_first.load();
+  switch (current_stance()) {
+    case Stance::Default: break;
+    case Stance::ForceEager:
+    case Stance::EagerOnRecompile: record_.op_by_op.fetch_add(1, std::memory_order_relaxed); return false;
+    case Stance::FailOnRecompile:
+      detail::raise<Error>(record_.name, ": a segment is not compiled and the stance is fail_on_recompile: ", why_compiled());
+  }
+  check(!again || !options_.error_on_recompile, record_.name,
+        ": a segment would be compiled again and error_on_recompile is set: ", why_compiled());
+  if (again && total_cache_is_full(record_.name)) {
+    record_.op_by_op.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+  return true;
+}
+
+std::string Entry::why_compiled() const {
+  std::lock_guard lock(mutex_);
+  return last_change_.empty() ? "what outlives the call differs, or it is met for the first time" : last_change_;
+}
+
+namespace {
+thread_local bool on_background_thread = false;
+thread_local bool for_first_call = false;  // there: the job comes from the call that made the entry
+}  // namespace
+
+bool Entry::compile_later(std::function<void()> finish) {
+  if (!options_.async) return false;
+  return in_background([self = shared_from_this(), finish = std::move(finish), first_call = compiling_first.load()] {
+    if (self->listed_ == Listed::NoMore) return;  // evicted meanwhile: nobody follows it any more
+    on_background_thread = true;
+    for_first_call = first_call;
+    const LogTag tag(self->tag());
+    TraceSpan span("async", "compile in the background");
+    if (span.on()) span.arg("entry", self->tag());
+    finish();
+    self->record_.async_compiles.fetch_add(1, std::memory_order_relaxed);
+  });
+}
+
 void Entry::on_variant_compiled(const follow::Variant& variant, bool first_of_segment) {
   const jit::CompileReport& report = variant.executable->report();
   {
     std::lock_guard lock(record_.mutex);
-    record_.kernels += report.kernels;
-    record_.ops += report.ops;
-    record_.passes_ms += report.passes_ms;
-    record_.lower_ms += report.lower_ms;
-    record_.llvm_ms += report.llvm_ms;
-    record_.link_ms += report.link_ms;
-    record_.compile_ms += variant.compile_ms;
+    auto& times = record_.times;
+    times.kernels += report.kernels;
+    times.ops += report.ops;
+    times.passes_ms += report.passes_ms;
+    times.lower_ms += report.lower_ms;
+    times.llvm_ms += report.llvm_ms;
+    times.link_ms += report.link_ms;
+    times.compile_ms += variant.compile_ms;
+    times.entry_compile_us.add(variant.compile_ms * 1e3);
   }
-  if (!compiling_first.load() || !first_of_segment) record_.recompiles.fetch_add(1, std::memory_order_relaxed);
+  note_compile_cost(variant.compile_ms * 1e3);
+  tick_cache_clock();
+  const bool first_call = on_background_thread ? for_first_call : compiling_first.load();
+  if (!first_call || !first_of_segment) record_.recompiles.fetch_add(1, std::memory_order_relaxed);
+  const std::string tagged = tag();
+  attempts_.fetch_add(1, std::memory_order_relaxed);
   {
     std::lock_guard lock(mutex_);
     segments_.push_back({ir::print(variant.graph), report.ops, report.kernels, variant.compile_ms});
+    last_change_.clear();
+    code_bytes_.fetch_add(static_cast<uint64_t>(report.code_bytes), std::memory_order_relaxed);
+    if (listed_ == Listed::Yes) count_in_total_cache(0, report.code_bytes);
   }
-  if (log_enabled(LogChannel::Graph)) log(LogChannel::Graph, tag(), ir::print(variant.graph));
+  keep_total_cache_limit(this);
+  if (log_enabled(LogChannel::Graph)) log(LogChannel::Graph, tagged, ir::print(variant.graph));
   if (log_enabled(LogChannel::Perf)) {
     std::ostringstream out;
     out << report.ops << " ops in " << report.kernels << " kernels, compiled in " << variant.compile_ms << " ms (passes "
         << report.passes_ms << ", lower " << report.lower_ms << ", LLVM " << report.llvm_ms << ", link " << report.link_ms << ")";
-    log(LogChannel::Perf, tag(), out.str());
+    log(LogChannel::Perf, tagged, out.str());
   }
 }
 
@@ -78,16 +193,14 @@ void Entry::on_op_by_op(std::string_view why) {
 
 void Entry::on_lift(const follow::Step& step, std::string_view what) {
   record_.lifts.fetch_add(1, std::memory_order_relaxed);
-  if (!log_enabled(LogChannel::Recompiles)) return;
   std::ostringstream out;
   out << "a " << what << " of " << step.op->name << " takes another value than recorded and becomes a run-time argument, at "
       << ir::SourceLocation{step.where.file_name(), static_cast<int>(step.where.line())}.str();
-  log(LogChannel::Recompiles, tag(), out.str());
+  changed(out.str());
 }
 
 void Entry::on_divergence(const follow::Step* expected, const OpCall* got) {
   record_.divergences.fetch_add(1, std::memory_order_relaxed);
-  if (!log_enabled(LogChannel::Recompiles)) return;
   std::ostringstream out;
   const auto where = [](const std::source_location& w) { return ir::SourceLocation{w.file_name(), static_cast<int>(w.line())}.str(); };
   out << "the body left the recorded path: expected ";
@@ -100,12 +213,19 @@ void Entry::on_divergence(const follow::Step* expected, const OpCall* got) {
     out << got->op.name << " (" << where(got->where) << ")";
   else
     out << "the end or a read on the host";
-  log(LogChannel::Recompiles, tag(), out.str());
+  changed(out.str());
+}
+
+void Entry::changed(std::string what) {
+  if (log_enabled(LogChannel::Recompiles)) log(LogChannel::Recompiles, tag(), what);
+  if (tracing()) trace_instant("recompile", what, {{"function", record_.name}, {"entry", std::to_string(number)}});
+  std::lock_guard lock(mutex_);
+  last_change_ = std::move(what);
 }
 
 void Entry::on_compile_failure(std::string_view what) {
   record_.compile_failures.fetch_add(1, std::memory_order_relaxed);
-  if (options_.suppress_errors) log_warning(tag(), "could not be compiled and runs op by op: " + std::string(what));
+  if (options_.suppress_errors || on_background_thread) log_warning(tag(), "could not be compiled and runs op by op: " + std::string(what));
 }
 
 std::string Entry::argument_path(int argument) const {

@@ -2,42 +2,55 @@
 // One entry of a compiled function's cache: the guards that select it, the tree of what user code did, and the plan for skipping it.
 
 #include <any>
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "frontend/compile/counts.h"
+#include "frontend/compile/policy.h"
+#include "frontend/compile/total_cache.h"
 #include "frontend/follow/invocation.h"
 #include "guards/guard_set.h"
 #include "tailor/compile.h"
 
 namespace tailor::detail {
 
-/// Counters and names that all entries of a function share.
+/// Options, counters and names that a function shares with its entries. It outlives the function while a background job is at one of them.
 struct FunctionRecord {
-  std::string name;  // for logs: "layer (model.cpp:12)"
-  std::atomic<uint64_t> calls{0}, hits{0}, skipped{0}, misses{0}, recompiles{0}, divergences{0}, op_by_op{0}, lifts{0}, evictions{0},
-      compile_failures{0};
+  FunctionRecord(CompileOptions chosen, const std::string& where);
+
+  const CompileOptions options;
+  const std::string place;  // "model.cpp:12"
+  const std::string name;   // "layer (model.cpp:12)", or the place alone
+  const std::string tag;    // "layer", or the place: the first part of log tags
+  CallCounts counts;
+  std::atomic<uint64_t> misses{0}, recompiles{0}, divergences{0}, op_by_op{0}, lifts{0}, evictions{0}, compile_failures{0},
+      async_compiles{0};
+  std::array<std::atomic<uint64_t>, kEagerReasons> eager{};
   std::atomic<bool> pure_promise_broken{false};
+  StormDetector storms;
+  PatternCounter patterns;
   mutable std::mutex mutex;  // guards what follows
-  int kernels = 0, ops = 0;
-  double trace_ms = 0, passes_ms = 0, lower_ms = 0, llvm_ms = 0, link_ms = 0, compile_ms = 0, first_call_ms = 0;
-  double eager_us = 0, compiled_us = 0;
-  uint64_t eager_samples = 0, compiled_samples = 0;
+  struct Times {
+    int kernels = 0, ops = 0;
+    double passes_ms = 0, lower_ms = 0, llvm_ms = 0, link_ms = 0, compile_ms = 0, first_call_ms = 0;
+    struct Mean {
+      double sum = 0;
+      uint64_t samples = 0;
+      void add(double value) { sum += value, ++samples; }
+      double mean() const { return samples ? sum / static_cast<double>(samples) : 0; }
+    } recorded_us, eager_us, compiled_us, guard_us, run_us, entry_compile_us;
+  } times;
   std::vector<MissRecord> recent_misses;
 
-  /// As after compile(); the name stays.
-  void clear() {
-    for (auto* counter : {&calls, &hits, &skipped, &misses, &recompiles, &divergences, &op_by_op, &lifts, &evictions, &compile_failures})
-      counter->store(0);
-    pure_promise_broken = false;
-    std::lock_guard lock(mutex);
-    kernels = ops = 0;
-    trace_ms = passes_ms = lower_ms = llvm_ms = link_ms = compile_ms = first_call_ms = eager_us = compiled_us = 0;
-    eager_samples = compiled_samples = 0;
-    recent_misses.clear();
-  }
+  void count(EagerReason reason) { eager[static_cast<size_t>(reason)].fetch_add(1, std::memory_order_relaxed); }
+  /// What is known of the costs of a call that would be compiled.
+  CallCosts costs() const;
+  /// As after compile(); options and names stay.
+  void clear();
 };
 
 /// How a pure entry runs without user code.
@@ -64,20 +77,32 @@ struct SkipPlan {
   }
 };
 
-class Entry final : public follow::EntryHost {
+class Entry final : public follow::EntryHost, public std::enable_shared_from_this<Entry> {
  public:
-  Entry(int number, const CompileOptions& options, FunctionRecord& record) : number(number), options_(options), record_(record) {}
+  Entry(int number, std::shared_ptr<FunctionRecord> record) : number(number), shared_record_(std::move(record)) {}
   ~Entry() override;
 
   const int number;
   guards::GuardSet guards;  // written before the entry is published
   ArgumentNames names;
   follow::TraceTree tree;
-  std::atomic<uint64_t> last_used{0}, hits{0};
 
-  /// An invocation for one call; returned by give_back.
-  Invocation* take();
-  void give_back(Invocation* invocation);
+  /// An invocation for one call; returned by give_back with the same slot.
+  Invocation* take(int slot);
+  void give_back(int slot, Invocation* invocation);
+
+  /// A hit of this slot; returns how many it has counted.
+  uint64_t hit(int slot) noexcept { return add_in_slot(cell(slot).hits, slot); }
+  uint64_t hits_of(int slot) const noexcept { return cells_[static_cast<size_t>(slot)].hits.load(std::memory_order_relaxed); }
+  uint64_t hits() const noexcept;
+  void used(int slot) noexcept { cell(slot).last_used.store(use_stamp(), std::memory_order_relaxed); }
+  /// Larger for entries that were used later.
+  uint64_t last_used() const noexcept;
+
+  /// Being listed counts towards the total of all functions; so does code compiled while it is.
+  void list();
+  void unlist();
+  uint64_t code_bytes() const { return code_bytes_.load(std::memory_order_relaxed); }
 
   /// The plan for skipping, or null. Plans live as long as their entry.
   const SkipPlan* skip_plan() const { return skip_.load(std::memory_order_acquire); }
@@ -94,21 +119,38 @@ class Entry final : public follow::EntryHost {
   jit::CompileOptions compile_options() const override;
   bool fullgraph() const override { return options_.fullgraph; }
   bool suppress_errors() const override { return options_.suppress_errors; }
+  bool may_compile() override;
+  bool compile_later(std::function<void()> finish) override;
   void on_variant_compiled(const follow::Variant& variant, bool first_of_segment) override;
   void on_op_by_op(std::string_view why) override;
   void on_lift(const follow::Step& step, std::string_view what) override;
   void on_divergence(const follow::Step* expected, const OpCall* got) override;
   void on_compile_failure(std::string_view what) override;
   std::string argument_path(int argument) const override;
-  std::string tag() const;
+  std::string tag() const;  // "layer/0/1": function, entry, attempt
 
   std::atomic<bool> compiling_first{true};  // the segments of the call that made the entry are no recompiles
 
  private:
-  const CompileOptions& options_;
-  FunctionRecord& record_;
-  std::atomic<Invocation*> spare_{nullptr};
+  std::string why_compiled() const;
+  void changed(std::string what);
+
+  struct alignas(64) Cell {
+    std::atomic<uint64_t> hits{0}, last_used{0};
+    std::atomic<Invocation*> spare{nullptr};
+  };
+  Cell& cell(int slot) noexcept { return cells_[static_cast<size_t>(slot)]; }
+
+  const std::shared_ptr<FunctionRecord> shared_record_;
+  FunctionRecord& record_ = *shared_record_;
+  const CompileOptions& options_ = record_.options;
+  std::array<Cell, kThreadSlots> cells_;
+  enum class Listed : uint8_t { NotYet, Yes, NoMore };
+  std::atomic<Listed> listed_{Listed::NotYet};
+  std::atomic<uint64_t> code_bytes_{0};
+  std::atomic<int> attempts_{0};
   mutable std::mutex mutex_;
+  std::string last_change_;  // why the next segment is compiled, for error_on_recompile
   std::atomic<const SkipPlan*> skip_{nullptr};
   std::vector<std::unique_ptr<const SkipPlan>> plans_;
   std::vector<Explanation::Segment> segments_;

@@ -300,7 +300,7 @@ void Invocation::end_segment(StepKind kind, std::source_location where) {
     compile_variant(*end);
   }
   if (kind == StepKind::Return && !recorded_ && all_compiled_) hit_return_ = end;
-  cursor_->hot.store(end, std::memory_order_release);
+  if (cursor_->hot.load(std::memory_order_relaxed) != end) cursor_->hot.store(end, std::memory_order_release);
   path_.push_back(end);
   followed_.store(path_.size(), std::memory_order_release);
   cursor_ = end;

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -27,6 +28,10 @@ class EntryHost {
   virtual jit::CompileOptions compile_options() const = 0;
   virtual bool fullgraph() const = 0;
   virtual bool suppress_errors() const = 0;
+  /// Asked before a segment is compiled; false: it runs op by op. Throws Error where compiling is forbidden.
+  virtual bool may_compile() = 0;
+  /// Takes what gives a variant its code, to be done later on another thread; false: it is done now.
+  virtual bool compile_later(std::function<void()> finish) = 0;
   /// Counters and the log.
   virtual void on_variant_compiled(const Variant& variant, bool first_of_segment) = 0;
   virtual void on_op_by_op(std::string_view why) = 0;

@@ -6,6 +6,7 @@
 #include "frontend/follow/invocation.h"
 #include "frontend/follow/pending.h"
 #include "runtime/ambient.h"
+#include "runtime/trace.h"
 
 namespace tailor {
 
@@ -327,11 +328,34 @@ std::vector<int> Invocation::lasting_inputs(const follow::Variant& variant) cons
   return lasting;
 }
 
+namespace {
+
+/// Gives a variant its code and lets callers see it.
+void finish_variant(follow::EntryHost& host, follow::VariantList& variants, std::unique_ptr<follow::Variant> variant,
+                    const jit::CompileOptions& options, bool first) {
+  const auto begin = std::chrono::steady_clock::now();
+  {
+    const TraceSpan span("compile", "compile");
+    variant->executable = jit::compile(variant->graph, options);
+  }
+  if (!variant->executable->weights().empty()) variant->weights = std::make_unique<follow::Weights>(variant->executable);
+  variant->compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  for (const jit::OutputPlan& plan : variant->executable->outputs()) {
+    variant->output_bytes.push_back(plan.kind == jit::OutputPlan::Kind::Fresh ? plan.storage_bytes() : 0);
+  }
+  host.on_variant_compiled(*variant, first);
+  variants.push(std::move(variant));
+}
+
+}  // namespace
+
 void Invocation::compile_variant(Step& end) {
-  static std::mutex one_at_a_time;
-  std::lock_guard lock(one_at_a_time);
-  if (end.variants.failed || end.variants.count() >= follow::TraceLimits().variants) return;
-  const bool first = end.variants.count() == 0;
+  // Whoever compiles in this tree meanwhile may be at the very same segment; this call has its values already.
+  std::unique_lock lock(tree_.compiling(), std::try_to_lock);
+  follow::VariantList& variants = end.variants;
+  if (!lock || variants.failed || variants.waiting || variants.count() >= follow::TraceLimits().variants) return;
+  if (!host_.may_compile()) return;
+  const bool first = variants.count() == 0;
   try {
     const uint64_t lifts_seen = tree_.lifts.load(std::memory_order_acquire);
     std::unique_ptr<follow::Variant> variant = build_variant(end);
@@ -339,23 +363,30 @@ void Invocation::compile_variant(Step& end) {
     variant->is_output.resize(static_cast<size_t>(used_slots_ - segment_first_slot_));
     for (int output : variant->outputs) variant->is_output[static_cast<size_t>(output - segment_first_slot_)] = true;
     if (writes_and_may_fail_later(variant->graph, !variant->written.empty())) {
-      end.variants.failed = true;
+      variants.failed = true;
       host_.on_op_by_op("an op that can fail on data comes after a write that is visible outside");
       return;
     }
-    const auto begin = std::chrono::steady_clock::now();
     jit::CompileOptions options = host_.compile_options();
     options.lasting = lasting_inputs(*variant);
-    variant->executable = jit::compile(variant->graph, options);
-    if (!variant->executable->weights().empty()) variant->weights = std::make_unique<follow::Weights>(variant->executable);
-    variant->compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-    for (const jit::OutputPlan& plan : variant->executable->outputs()) {
-      variant->output_bytes.push_back(plan.kind == jit::OutputPlan::Kind::Fresh ? plan.storage_bytes() : 0);
-    }
-    host_.on_variant_compiled(*variant, first);
-    end.variants.push(std::move(variant));
+    const auto later = [&host = host_, &variants, first, options,
+                        shared = std::make_shared<std::unique_ptr<follow::Variant>>(std::move(variant))] {
+      try {
+        finish_variant(host, variants, std::move(*shared), options, first);
+      } catch (const std::exception& error) {
+        variants.failed = true;
+        host.on_compile_failure(error.what());
+        if (!variants.waiting && !host.suppress_errors()) throw;
+      }
+      variants.waiting = false;
+    };
+    variants.waiting = true;
+    if (host_.compile_later(later)) return;
+    variants.waiting = false;
+    later();
   } catch (const std::exception& error) {
-    end.variants.failed = true;
+    if (variants.failed) throw;
+    variants.failed = true;
     host_.on_compile_failure(error.what());
     if (!host_.suppress_errors()) throw;
   }

@@ -1,5 +1,10 @@
 #include "frontend/follow/run_variant.h"
 
+#include <chrono>
+#include <utility>
+
+#include "runtime/trace.h"
+
 namespace tailor::follow {
 namespace {
 
@@ -19,7 +24,28 @@ bool written_memory_is_shared(const Variant& variant, std::span<TensorImpl* cons
   return false;
 }
 
+constinit thread_local double* run_us = nullptr;
+
+/// The time of one run, where it is asked for.
+class Measured {
+ public:
+  Measured() {
+    if (run_us != nullptr) [[unlikely]]
+      begin_ = std::chrono::steady_clock::now();
+  }
+  ~Measured() {
+    if (run_us != nullptr) [[unlikely]]
+      *run_us += std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point begin_;
+};
+
 }  // namespace
+
+RunTimer::RunTimer(double* us) noexcept : before_(std::exchange(run_us, us)) {}
+RunTimer::~RunTimer() { run_us = before_; }
 
 RunResult run_variant(const Variant& variant, std::span<TensorImpl* const> inputs, std::span<const int64_t> scalars,
                       std::span<TensorImpl* const> outputs, RunScratch& scratch) {
@@ -42,6 +68,8 @@ RunResult run_variant(const Variant& variant, std::span<TensorImpl* const> input
   }
   try {
     const std::shared_ptr<const jit::Prepared> prepared = variant.weights ? variant.weights->current(inputs) : nullptr;
+    const Measured measured;
+    const TraceSpan span("kernel", "run");
     variant.executable->run(in, scalars, out, prepared.get());
   } catch (const Error&) {
     fresh.clear();

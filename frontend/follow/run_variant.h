@@ -14,6 +14,18 @@ enum class RunResult : uint8_t {
   DataError,  // nothing visible happened: an op found data it cannot work on
 };
 
+/// Adds the microseconds that compiled code takes on this thread to `*us` until the end of the scope; null: to none.
+class RunTimer {
+ public:
+  explicit RunTimer(double* us) noexcept;
+  RunTimer(const RunTimer&) = delete;
+  RunTimer& operator=(const RunTimer&) = delete;
+  ~RunTimer();
+
+ private:
+  double* before_;
+};
+
 /// Room that running needs, kept by whoever runs often.
 struct RunScratch {
   std::vector<void*> in, out;

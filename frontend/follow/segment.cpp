@@ -19,7 +19,7 @@ VariantList::~VariantList() {
 
 void VariantList::push(std::unique_ptr<Variant> variant) {
   variant->next = head_.load(std::memory_order_relaxed);
-  ++count_;
+  count_.fetch_add(1, std::memory_order_relaxed);
   head_.store(variant.release(), std::memory_order_release);
 }
 

@@ -47,13 +47,14 @@ class VariantList {
   VariantList() = default;
   ~VariantList();
   const Variant* head() const { return head_.load(std::memory_order_acquire); }
-  void push(std::unique_ptr<Variant> variant);
-  int count() const { return count_; }
-  bool failed = false;  // compiling failed once: this segment runs op by op
+  void push(std::unique_ptr<Variant> variant);  // one thread at a time
+  int count() const { return count_.load(std::memory_order_relaxed); }
+  std::atomic<bool> failed{false};   // compiling failed once: this segment runs op by op
+  std::atomic<bool> waiting{false};  // a variant is being compiled in the background
 
  private:
   std::atomic<const Variant*> head_{nullptr};
-  int count_ = 0;
+  std::atomic<int> count_{0};
 };
 
 /// Builds the graph of `steps` with `outputs` (slots). `scalar_values`: the values of this call, by number along the path.

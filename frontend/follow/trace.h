@@ -80,13 +80,15 @@ class TraceTree {
   std::mutex& mutex() { return mutex_; }
   /// Lets go of the weights that compiled forms have laid out; they run without from now on.
   void release_weights();
+  /// Held by the thread that compiles one of the tree's segments.
+  std::mutex& compiling() { return compiling_; }
   size_t size() const { return size_.load(std::memory_order_relaxed); }
   /// How often a number has turned out to vary: compiled forms older than that have to look which.
   std::atomic<uint64_t> lifts{0};
   size_t paths() const { return paths_.load(std::memory_order_relaxed); }
 
  private:
-  std::mutex mutex_;
+  std::mutex mutex_, compiling_;
   std::vector<std::unique_ptr<Step>> steps_;
   std::atomic<size_t> size_{1}, paths_{0};
 };

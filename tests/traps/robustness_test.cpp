@@ -114,7 +114,7 @@ TEST(Robustness, CacheAtItsLimit) {
   auto f = compile([](Tensor x) { return x + 1; }, {.cache_size_limit = 8, .at_limit = CacheLimitPolicy::RunEager});
   for (int64_t n = 1; n <= 12; ++n) EXPECT_EQ(f(ones({n})).sum().item<float>(), static_cast<float>(2 * n));
   EXPECT_EQ(f.stats().entries, 8);
-  EXPECT_EQ(f.stats().op_by_op, 4u);
+  EXPECT_EQ(f.stats().eager.at_limit, 4u);
   const uint64_t hits = f.stats().hits, misses = f.stats().misses;
   for (int64_t n = 1; n <= 8; ++n) f(ones({n}));
   EXPECT_EQ(f.stats().hits, hits + 8);

@@ -21,6 +21,8 @@
 
 #include "tailor/arguments.h"
 #include "tailor/explain.h"
+#include "tailor/policy.h"
+#include "tailor/report.h"
 #include "tailor/stats.h"
 
 namespace tailor {
@@ -31,9 +33,6 @@ class Module;
 
 enum class Dynamic : uint8_t { Automatic, Always, Never };
 enum class Backend : uint8_t { Eager, Interpreter, Llvm };
-/// What happens when a function has `cache_size_limit` entries and meets another kind of call.
-enum class CacheLimitPolicy : uint8_t { EvictLeastRecentlyUsed, RunEager, Throw };
-
 /// Options of compile(); names and meanings follow torch.compile and torch._dynamo.config.
 struct CompileOptions {
   std::string name = {};  // for logs and explain(); default: the source line of the call to compile()
@@ -46,6 +45,12 @@ struct CompileOptions {
   bool suppress_errors = true;      // a compile failure runs op by op and is logged once; false: it throws
   bool error_on_recompile = false;  // throw instead of compiling a second time
   bool fast_math = false;           // relaxed arithmetic
+  bool async = false;               // compile on another thread; calls run eagerly meanwhile
+  bool wait_for_compile = false;    // a call that meets another thread making an entry waits for it; else it runs eagerly
+  bool when_worth_it = false;       // compile a kind of call once it has come often enough to pay
+  int worth_it_after = 0;           // so often; 0: measured, C_compile / (C_eager - C_compiled)
+  StormPolicy at_storm = StormPolicy::WhenWorthIt;
+  int storm_limit = 0;  // recompiles for one guard past which it is a storm; 0: the larger of 8 and cache_size_limit
 };
 
 namespace detail {
@@ -70,6 +75,7 @@ std::shared_ptr<CompiledFunction> make_compiled_function(CompileOptions options,
 void call_compiled(CompiledFunction& function, const CallOps& ops, FlatValue& arguments);
 Stats stats_of(const CompiledFunction& function);
 void reset_compiled(CompiledFunction& function);
+FunctionReport report_of(const CompiledFunction& function);
 Explanation explain_call(CompiledFunction& function, const std::function<void()>& call);
 
 /// User code with its type erased down to its signature.
@@ -175,6 +181,8 @@ class Compiled<R(Args...)> {
 
   /// Counters since compile() or reset().
   Stats stats() const { return detail::stats_of(*function_); }
+  /// Everything there is to see of it: counters, entries with their guards and graphs.
+  FunctionReport report() const { return detail::report_of(*function_); }
   /// Drops every entry; the next call is a first call again. Calls under way finish undisturbed.
   void reset() const { detail::reset_compiled(*function_); }
   explicit operator bool() const { return static_cast<bool>(function_); }

@@ -25,6 +25,7 @@ struct Explanation {
   std::vector<GuardText> guards;   // of the entry that served it
   std::vector<Segment> segments;   // of that entry, in the order of compiling
   int steps = 0, paths = 0;
+  std::vector<Storm> storms;  // guards that have failed again and again
 
   std::string text() const;
   std::string json() const;

@@ -12,7 +12,17 @@ namespace tailor {
 struct MissRecord {
   int entry = 0;
   std::string guard, actual, source, suggestion;
+  std::string subject;  // what the guard reads: args[0].size(0)
+  /// `args[0].size(0) == 64 failed: got 48 (first needed at model.cpp:17)`
   std::string text() const;
+};
+
+/// A guard that failed again and again.
+struct Storm {
+  std::string subject;  // args[0].size(0)
+  uint64_t failures = 0;
+  std::vector<std::string> values;  // the first eight that were seen
+  std::string source, suggestion;
 };
 
 /// Counters since `compile` or `reset`. Times are sums over all calls, in milliseconds unless said otherwise.
@@ -29,18 +39,39 @@ struct Stats {
   uint64_t compile_failures = 0;
   bool pure_promise_broken = false;
 
+  /// Calls that ran as plain eager code, and why.
+  struct EagerCalls {
+    uint64_t at_limit = 0;         // cache_size_limit, with CacheLimitPolicy::RunEager
+    uint64_t at_total_limit = 0;   // the limit over all functions, likewise
+    uint64_t in_storm = 0;         // StormPolicy::RunEager
+    uint64_t not_worth_it = 0;     // their kind had not come often enough to pay for compiling
+    uint64_t while_compiling = 0;  // another thread was making an entry
+    uint64_t by_stance = 0;
+    uint64_t all() const { return at_limit + at_total_limit + in_storm + not_worth_it + while_compiling + by_stance; }
+  } eager;
+  uint64_t async_compiles = 0;  // segments compiled in the background
+
   int entries = 0, paths = 0, kernels = 0, ops = 0;
+  uint64_t code_bytes = 0;  // of the entries there are
   double trace_ms = 0, passes_ms = 0, lower_ms = 0, llvm_ms = 0, link_ms = 0;
   double compile_ms = 0;                  // all of it, first calls' eager run not included
   double first_call_ms = 0;               // the first call, from outside
-  double eager_call_us = 0;               // mean of the calls that were recorded (they run eagerly)
+  double eager_call_us = 0;               // mean of the calls that ran eagerly, recorded ones where there is no other
   double compiled_call_us = 0;            // mean of sampled hits
+  double guard_us = 0;                    // of that: finding the entry
+  double follow_us = 0;                   // of that: user code and the comparison of its ops
+  double run_us = 0;                      // of that: compiled code
   std::vector<MissRecord> recent_misses;  // the last 32
+  std::vector<Storm> storms;
 
   double hit_rate() const { return calls ? static_cast<double>(hits) / static_cast<double>(calls) : 0; }
   double recompile_rate() const { return calls ? static_cast<double>(recompiles) / static_cast<double>(calls) : 0; }
+  /// T_avg: what a call costs on average, compiling included, in microseconds.
+  double average_call_us() const;
   /// Calls after which compiling has paid for itself: C_compile / (C_eager - C_compiled); infinite when it never does.
   double break_even() const;
+  std::string text() const;
+  std::string json() const;
 };
 std::ostream& operator<<(std::ostream& out, const Stats& stats);
 

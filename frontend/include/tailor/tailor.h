@@ -5,6 +5,7 @@
 #include "tailor/cuda.h"
 #include "tailor/indexing.h"
 #include "tailor/io.h"
+#include "tailor/log.h"
 #include "tailor/nn.h"
 #include "tailor/ops.h"
 #include "tailor/tensor.h"

@@ -1,0 +1,179 @@
+// A call that matches no entry: why, and whether it is compiled or runs eagerly.
+
+#include <algorithm>
+#include <chrono>
+
+#include "frontend/compile/compiled_function.h"
+#include "frontend/compile/outcome.h"
+#include "runtime/log.h"
+
+namespace tailor::detail {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double micros_since(Clock::time_point begin) { return std::chrono::duration<double, std::micro>(Clock::now() - begin).count(); }
+
+constexpr size_t kKeptMisses = 32;
+/// Calls that run eagerly in a row of thousands do not explain themselves each time.
+constexpr uint64_t kToldMisses = 64;
+
+/// "fn (model.cpp:12)", whether the function has a name or not.
+std::string called(const FunctionRecord& record) { return record.options.name.empty() ? "fn (" + record.place + ")" : record.name; }
+
+}  // namespace
+
+void CompiledFunction::miss(const CallOps& ops, const FlatValue& arguments, const guards::CallDescriptor& call, CallState state) {
+  const Entries all = *thread_view().entries;
+  const uint64_t number = record_.misses.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (const auto reason = why_eager(all, call)) {
+    const bool told = number <= kToldMisses || number % kToldMisses == 0 || log_enabled(LogChannel::Recompiles) || tracing();
+    note_misses(told && !all.empty() ? first_failures(all, call) : std::vector<MissRecord>(), reason, -1);
+    return run_eagerly(ops, *reason, &call);
+  }
+  // One thread records at a time; a second one that meets something new is served by eager code meanwhile, or waits.
+  std::unique_lock recording(recording_, std::defer_lock);
+  if (options_.wait_for_compile) {
+    recording.lock();
+  } else if (!recording.try_lock()) {
+    return run_eagerly(ops, EagerReason::OtherThread, &call);
+  }
+  for (const auto& entry : *thread_view().entries) {  // added since the look-up
+    if (entry->guards.check(call)) {
+      recording.unlock();
+      return run(std::shared_ptr<Entry>(entry), ops, arguments, state);
+    }
+  }
+  const std::shared_ptr<Entry> entry = make_entry(ops, call);
+  const std::vector<MissRecord> failures = first_failures(all, call);
+  note_misses(failures, std::nullopt, entry->number);
+  if (!failures.empty()) note_storm(failures.front());
+  tick_cache_clock();
+  state.first = true;
+  const Clock::time_point begin = Clock::now();
+  run(entry, ops, arguments, state);
+  std::lock_guard lock(record_.mutex);
+  if (record_.times.first_call_ms == 0) record_.times.first_call_ms = micros_since(begin) / 1e3;
+}
+
+/// The first failing guard of every entry; that of the entry used last comes first: it is the one that the call might have hit.
+std::vector<MissRecord> CompiledFunction::first_failures(const Entries& entries, const guards::CallDescriptor& call) const {
+  std::vector<MissRecord> records;
+  std::vector<uint64_t> used;
+  for (const auto& entry : entries) {
+    const auto miss = entry->guards.explain(call);
+    if (!miss) continue;
+    // A guard's text begins with what it reads.
+    std::string subject = miss->subject.empty() ? miss->guard.substr(0, miss->guard.find(' ')) : miss->subject;
+    records.push_back({entry->number, miss->guard, miss->actual, miss->source, miss->suggestion, std::move(subject)});
+    used.push_back(entry->last_used());
+  }
+  if (records.empty()) return records;
+  const auto latest = std::max_element(used.begin(), used.end()) - used.begin();
+  std::rotate(records.begin(), records.begin() + latest, records.begin() + latest + 1);
+  std::sort(records.begin() + 1, records.end(), [](const MissRecord& a, const MissRecord& b) { return a.entry < b.entry; });
+  return records;
+}
+
+std::optional<EagerReason> CompiledFunction::why_eager(const Entries& entries, const guards::CallDescriptor& call) {
+  const auto failure = [&]() -> std::string {
+    const auto failures = first_failures(entries, call);
+    return failures.empty() ? "it has not been compiled yet" : failures.front().text();
+  };
+  switch (current_stance()) {
+    case Stance::Default: break;
+    case Stance::ForceEager:
+    case Stance::EagerOnRecompile: return EagerReason::Stance;
+    case Stance::FailOnRecompile:
+      detail::raise<Error>(record_.name, ": a call matches no entry and the stance is fail_on_recompile: ", failure());
+  }
+  check(entries.empty() || !options_.error_on_recompile, record_.name,
+        ": a call matches no entry and error_on_recompile is set: ", entries.empty() ? "" : failure());
+  if (static_cast<int>(entries.size()) >= options_.cache_size_limit) {
+    check(options_.at_limit != CacheLimitPolicy::Throw, record_.name, ": cache_size_limit (", options_.cache_size_limit, ") is reached");
+    if (options_.at_limit == CacheLimitPolicy::RunEager) return EagerReason::AtLimit;
+  }
+  if (total_cache_is_full(record_.name)) return EagerReason::AtTotalLimit;
+  const bool storm = record_.storms.under_way();
+  if (storm && options_.at_storm == StormPolicy::RunEager) return EagerReason::Storm;
+  if (storm && options_.at_storm == StormPolicy::Throw) {
+    const std::vector<Storm> storms = record_.storms.storms();
+    detail::raise<Error>(storm_text(storms.at(0), called(record_), StormPolicy::Throw));
+  }
+  if (options_.when_worth_it || (storm && options_.at_storm == StormPolicy::WhenWorthIt)) {
+    const uint64_t pattern = pattern_of(call, options_.pure);
+    if (!pays(pattern)) return EagerReason::NotWorthIt;
+    record_.patterns.forget(pattern);
+  }
+  return std::nullopt;
+}
+
+bool CompiledFunction::pays(uint64_t pattern) const {
+  const PatternCounter::Seen seen = record_.patterns.seen(pattern);
+  if (options_.worth_it_after > 0) return seen.calls >= static_cast<uint64_t>(options_.worth_it_after);
+  if (seen.calls == 0) return false;
+  // Means over calls of all sizes say how much faster compiled calls are, not how long one of this kind takes.
+  constexpr double kLeastGain = 0.1;
+  CallCosts costs = record_.costs();
+  const double eager_us = seen.eager_us / static_cast<double>(seen.calls);
+  if (costs.compiled_us > 0 && costs.eager_us > 0)
+    costs.compiled_us = eager_us * std::min(costs.compiled_us / costs.eager_us, 1 - kLeastGain);
+  costs.eager_us = eager_us;
+  return static_cast<double>(seen.calls) >= break_even_calls(costs);
+}
+
+void CompiledFunction::note_misses(const std::vector<MissRecord>& misses, std::optional<EagerReason> eager, int entry) {
+  note_explained_misses(misses);
+  if (misses.empty()) return;
+  if (log_enabled(LogChannel::Recompiles)) {
+    const std::string tag = record_.tag + "/" + (entry < 0 ? std::string("-") : std::to_string(entry)) + "/0";
+    log(LogChannel::Recompiles, tag,
+        (eager ? "Not recompiling " : "Recompiling ") + called(record_) + " because guard " + misses.front().text() +
+            (eager ? std::string("; it runs eagerly: ") + to_string(*eager) : std::string()));
+    for (const MissRecord& m : misses) {
+      log(LogChannel::Recompiles, record_.tag + "/" + std::to_string(m.entry) + "/0",
+          "entry " + std::to_string(m.entry) + ": guard " + m.text());
+      if (!m.suggestion.empty())
+        log(LogChannel::Recompiles, record_.tag + "/" + std::to_string(m.entry) + "/0", "suggestion: " + m.suggestion, LogLevel::Debug);
+    }
+  }
+  if (tracing()) {
+    const MissRecord& m = misses.front();
+    trace_instant("miss", m.text(),
+                  {{"function", record_.name},
+                   {"entry", std::to_string(m.entry)},
+                   {"guard", m.guard},
+                   {"actual", m.actual},
+                   {"source", m.source},
+                   {"suggestion", m.suggestion},
+                   {"then", eager ? "ran eagerly" : "compiled"}});
+  }
+  std::lock_guard lock(record_.mutex);
+  auto& kept = record_.recent_misses;
+  kept.insert(kept.end(), misses.begin(), misses.end());
+  if (kept.size() > kKeptMisses) kept.erase(kept.begin(), kept.end() - kKeptMisses);
+}
+
+void CompiledFunction::note_storm(const MissRecord& miss) {
+  const int limit = options_.storm_limit > 0 ? options_.storm_limit : std::max(8, options_.cache_size_limit);
+  const auto storm = record_.storms.note(miss, limit);
+  if (!storm) return;
+  const std::string text = storm_text(*storm, called(record_), options_.at_storm);
+  log_warning(record_.tag, text);
+  if (tracing()) trace_instant("storm", text, {{"function", record_.name}, {"guard", storm->subject}});
+}
+
+void CompiledFunction::run_eagerly(const CallOps& ops, EagerReason reason, const guards::CallDescriptor* call) {
+  record_.count(reason);
+  note_outcome(std::string(call ? "miss: ran eagerly, " : "ran eagerly, ") + to_string(reason), -1);
+  const bool counted = reason == EagerReason::NotWorthIt;
+  const uint64_t pattern = counted ? pattern_of(*call, options_.pure) : 0;
+  const TraceSpan span("eager", "eager");
+  const Clock::time_point begin = Clock::now();
+  ops.body(ops.frame);
+  const double us = micros_since(begin);
+  if (counted) record_.patterns.ran(pattern, us);
+  std::lock_guard lock(record_.mutex);
+  record_.times.eager_us.add(us);
+}
+
+}  // namespace tailor::detail

@@ -1,0 +1,49 @@
+#pragma once
+// What became of a call, told to whoever looks: explain(), the trace, the log.
+
+#include <string>
+#include <string_view>
+
+#include "frontend/compile/entry.h"
+#include "runtime/trace.h"
+
+namespace tailor::detail {
+
+/// The span of one call.
+class CallTrace {
+ public:
+  explicit CallTrace(const std::string& function) : span_("call", "call") {
+    if (span_.on()) [[unlikely]]
+      begin(function);
+  }
+  CallTrace(const CallTrace&) = delete;
+  CallTrace& operator=(const CallTrace&) = delete;
+  ~CallTrace() {
+    if (span_.on()) [[unlikely]]
+      end();
+  }
+
+ private:
+  friend void note_outcome(std::string_view outcome, int entry);
+  void begin(const std::string& function);
+  void end();
+  TraceSpan span_;
+  CallTrace* outer_ = nullptr;
+};
+
+/// Tells the call under way what became of it; two loads when nobody looks.
+void note_outcome(std::string_view outcome, int entry);
+/// Calls that this thread makes until the end of the scope fill `sink`.
+class ExplanationScope {
+ public:
+  explicit ExplanationScope(Explanation* sink);
+  ExplanationScope(const ExplanationScope&) = delete;
+  ExplanationScope& operator=(const ExplanationScope&) = delete;
+  ~ExplanationScope();
+};
+/// The misses of an explained call.
+void note_explained_misses(const std::vector<MissRecord>& misses);
+
+void tell_eviction(const Entry& entry, std::string_view why);
+
+}  // namespace tailor::detail
