@@ -51,8 +51,12 @@ std::optional<Storm> StormDetector::note(const MissRecord& miss, int limit) {
     storm.source = miss.source;
     storm.suggestion = miss.suggestion;
   }
-  if (storm.values.size() < kMostValues && std::find(storm.values.begin(), storm.values.end(), miss.actual) == storm.values.end())
-    storm.values.push_back(miss.actual);
+  if (std::find(storm.values.begin(), storm.values.end(), miss.actual) == storm.values.end()) {
+    if (storm.values.size() < kMostValues)
+      storm.values.push_back(miss.actual);
+    else
+      storm.more_values = true;
+  }
   if (site.told || storm.failures <= static_cast<uint64_t>(limit)) return std::nullopt;
   site.told = true;
   under_way_.store(true, std::memory_order_relaxed);
@@ -78,7 +82,7 @@ std::string storm_text(const Storm& storm, const std::string& function, StormPol
   out << function << " is compiled again and again: the guard on " << storm.subject << " has failed " << storm.failures
       << " times, with values ";
   for (size_t i = 0; i < storm.values.size(); ++i) out << (i ? ", " : "") << storm.values[i];
-  if (storm.failures > storm.values.size()) out << " ...";
+  if (storm.more_values) out << " ...";
   if (!storm.source.empty()) out << " (first needed at " << storm.source << ")";
   out << ". What to do: " << storm.suggestion << ".";
   switch (policy) {

@@ -22,6 +22,7 @@ struct Storm {
   std::string subject;  // args[0].size(0)
   uint64_t failures = 0;
   std::vector<std::string> values;  // the first eight that were seen
+  bool more_values = false;         // there were others
   std::string source, suggestion;
 };
 
