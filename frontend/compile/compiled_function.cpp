@@ -369,7 +369,7 @@ void CompiledFunction::review_promise(Entry& entry, const Invocation& invocation
     log_warning(entry.tag(), "is declared pure but depends on something else: " + where + "; its body runs on every call from now on");
     return;
   }
-  if (fresh && !entry.set_skip_plan(std::move(fresh))) why_not = "what it captures has been replaced too often";
+  if (fresh && !entry.set_skip_plan(std::move(fresh), call)) why_not = "what it captures has been replaced too often";
   if (!why_not.empty() && log_enabled(LogChannel::Recompiles)) {
     log(LogChannel::Recompiles, entry.tag(), "pure, but cannot be skipped: " + why_not);
   }

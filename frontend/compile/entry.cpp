@@ -256,9 +256,15 @@ bool SkipPlan::captures_the_same(const SkipPlan& other) const {
 }
 
 // Old plans may be in use by other threads; they let go of what they captured when the entry dies.
-bool Entry::set_skip_plan(std::unique_ptr<const SkipPlan> plan) {
+bool Entry::set_skip_plan(std::unique_ptr<const SkipPlan> plan, const guards::CallDescriptor& call) {
   constexpr size_t kMostPlans = 64;
   std::lock_guard lock(mutex_);
+  for (const auto& old : plans_) {  // modes and numbers that go back and forth
+    if (old->end != plan->end || !old->captures_the_same(*plan) || !old->guards.check(call)) continue;
+    old->module_epoch.store(call.module_epoch, std::memory_order_release);
+    skip_.store(old.get(), std::memory_order_release);
+    return true;
+  }
   if (plans_.size() >= kMostPlans) return false;
   skip_.store(plan.get(), std::memory_order_release);
   plans_.push_back(std::move(plan));

@@ -106,8 +106,8 @@ class Entry final : public follow::EntryHost, public std::enable_shared_from_thi
 
   /// The plan for skipping, or null. Plans live as long as their entry.
   const SkipPlan* skip_plan() const { return skip_.load(std::memory_order_acquire); }
-  /// False when there have been too many.
-  bool set_skip_plan(std::unique_ptr<const SkipPlan> plan);
+  /// `plan`, or an earlier one that says the same about `call`. False when there have been too many.
+  bool set_skip_plan(std::unique_ptr<const SkipPlan> plan, const guards::CallDescriptor& call);
   /// Builds it from a call that has just hit (or been compiled); null when the call cannot be skipped.
   std::unique_ptr<const SkipPlan> plan_skip(const Invocation& invocation, const CallOps& ops, const guards::CallDescriptor& call,
                                             std::span<TensorHead* const> arguments, std::string* why_not) const;

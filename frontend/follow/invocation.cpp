@@ -57,7 +57,7 @@ Step* Invocation::match(const OpCall& call) {
 
 // Compares without leaving a trace but for bindings past `bound_`, which nobody reads before advance() counts them.
 bool Invocation::matches(const Step& step, const OpCall& call) {
-  if (step.op != &call.op || step.inplace != call.inplace || step.ambient != ambient_word()) return false;
+  if (step.op != &call.op || step.inplace != call.inplace || ((step.ambient ^ ambient_word()) & step.ambient_mask) != 0) return false;
   if (step.operands.size() != call.operands.size() || step.attrs.size() != call.attrs.size()) return false;
   int bound = bound_;
   for (size_t i = 0; i < call.operands.size(); ++i) {

@@ -29,6 +29,34 @@ class AmbientScope {
   uint64_t before_;
 };
 
+/// The modes that what an op did depends on. Grad mode matters where something requires gradients. The default dtype does where there
+/// are numbers and the tensors do not all say theirs, or where it is a result's. Every kernel of the CPU is deterministic.
+uint64_t modes_that_matter(const OpCall& call, std::span<const ir::TensorSpec> results) {
+  bool tensors = false, gradients = false, floating = true, numbers = false;
+  for (const Operand& o : call.operands) {
+    numbers = numbers || (o.is_scalar() && o.scalar.is_floating_point());
+    if (!o.is_tensor()) continue;
+    tensors = true;
+    gradients = gradients || o.tensor->spec.requires_grad;
+    floating = floating && is_floating_point(o.tensor->spec.dtype);
+  }
+  bool dtype_given = false;  // creation: an attribute that is compared as such
+  for (const ir::AttrRef& attr : call.attrs) {
+    numbers = numbers || attr.kind == ir::AttrRef::Kind::Double;
+    dtype_given = dtype_given || attr.kind == ir::AttrRef::Kind::Dtype;
+  }
+  const auto says_its_dtype = [&](const ir::TensorSpec& result) {
+    return !is_floating_point(result.dtype) || std::any_of(call.operands.begin(), call.operands.end(), [&](const Operand& o) {
+      return o.is_tensor() && o.tensor->spec.dtype == result.dtype;
+    });
+  };
+  const bool told = tensors ? floating || (!numbers && std::all_of(results.begin(), results.end(), says_its_dtype)) : dtype_given;
+  uint64_t mask = ~(uint64_t{1} << detail::kDeterministicShift);
+  if (!gradients) mask &= ~(static_cast<uint64_t>(Ambient::NoGrad) | static_cast<uint64_t>(Ambient::Inference));
+  if (told) mask &= ~(uint64_t{15} << detail::kDefaultDtypeShift);
+  return mask;
+}
+
 bool writes_and_may_fail_later(const ir::Graph& graph, bool writes_outside) {
   bool written = false;
   for (const ir::Node& node : graph.nodes) {
@@ -250,6 +278,7 @@ std::vector<Tensor> Invocation::record(const OpCall& call) {
     }
   }
 
+  step->ambient_mask = modes_that_matter(call, step->outputs);
   Step* added = tree_.add(cursor_, std::move(step));
   if (!first_new_step_) first_new_step_ = added;
   const auto slot_count = static_cast<size_t>(added->slot_count());

@@ -14,7 +14,8 @@ bool same_operands(const Step& a, const Step& b) {
 }
 
 bool same_step(const Step& a, const Step& b) {
-  if (a.kind != b.kind || a.op != b.op || a.inplace != b.inplace || a.ambient != b.ambient || !same_operands(a, b)) return false;
+  if (a.kind != b.kind || a.op != b.op || a.inplace != b.inplace || !same_operands(a, b)) return false;
+  if (a.ambient_mask != b.ambient_mask || ((a.ambient ^ b.ambient) & a.ambient_mask) != 0) return false;
   if (a.reads_leaf != b.reads_leaf || a.leaf_flags != b.leaf_flags) return false;
   if (a.attrs != b.attrs || a.outputs != b.outputs || a.new_externals.size() != b.new_externals.size()) return false;
   for (size_t i = 0; i < a.new_externals.size(); ++i) {

@@ -40,6 +40,7 @@ struct Step {
   const ir::OpDef* op = nullptr;
   bool inplace = false;
   uint64_t ambient = 0;
+  uint64_t ambient_mask = ~uint64_t{0};  // the modes that its result depends on
   std::vector<RecordedOperand> operands;
   std::vector<ir::Attr> attrs;
   std::vector<ir::TensorSpec> outputs;      // specs of the slots it makes (none when in-place)

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 
@@ -39,6 +40,46 @@ TEST(Mutation, NoCallIsStale) {
             << " recompiles\n";
   EXPECT_GT(hits, calls / 5);
   EXPECT_GT(skipped, calls / 100);
+}
+
+// Lengths, presence, keys and alternatives select an entry, read or not: a value of these met again costs nothing.
+TEST(Mutation, WhatIsNotReadCostsNothing) {
+  for (const Subject& subject : subjects()) {
+    for (const Fact& fact : facts()) {
+      if (subject.reads[static_cast<size_t>(fact.group)]) continue;
+      const Cost cost = cost_of(subject, fact, amount.seed, 6, {.backend = Backend::Interpreter});
+      EXPECT_EQ(cost.recompiles + cost.divergences + cost.lifts, 0u)
+          << subject.name << " does not read " << to_string(fact.group) << ", but: " << fact.name << ": " << cost.text();
+      EXPECT_LE(cost.misses, fact.structure ? 3u : 0u) << subject.name << ", " << fact.name << ": " << cost.text();
+    }
+  }
+}
+
+TEST(Mutation, ANumberThatIsReadCostsOneLift) {
+  constexpr std::pair<std::string_view, std::string_view> read[] = {{"pointwise", "scale"},
+                                                                    {"pointwise", "ratio"},
+                                                                    {"pointwise", "the captured number"},
+                                                                    {"arguments_only", "scale"},
+                                                                    {"arguments_only", "ratio"},
+                                                                    {"containers", "a nested number"},
+                                                                    {"created", "scale"},
+                                                                    {"created", "the captured number"},
+                                                                    {"gradients", "scale"},
+                                                                    {"survivors", "scale"},
+                                                                    {"layers", "scale"},
+                                                                    {"products", "ratio"},
+                                                                    {"control_flow", "a global"},
+                                                                    {"module_members", "a member that is not registered"},
+                                                                    {"module_members", "a number of a submodule"},
+                                                                    {"views", "the pair's number"}};
+  for (const auto& [name, number] : read) {
+    const auto subject = std::find_if(subjects().begin(), subjects().end(), [&](const Subject& s) { return s.name == name; });
+    const auto fact = std::find_if(facts().begin(), facts().end(), [&](const Fact& f) { return f.name == number; });
+    ASSERT_TRUE(subject != subjects().end() && fact != facts().end()) << name << ", " << number;
+    const Cost cost = cost_of(*subject, *fact, amount.seed, 12, {.backend = Backend::Interpreter});
+    EXPECT_LE(cost.recompiles, 1u) << name << " reads " << number << ": " << cost.text();
+    EXPECT_EQ(cost.misses + cost.divergences, 0u) << name << " reads " << number << ": " << cost.text();
+  }
 }
 
 }  // namespace

@@ -193,6 +193,33 @@ std::optional<std::string> run(const Program& program, Stats* stats) {
   return wrong;
 }
 
+std::string Cost::text() const {
+  std::ostringstream out;
+  out << calls << " calls: " << hits << " hits, " << misses << " misses, " << recompiles << " recompiles, " << divergences << " new paths, "
+      << lifts << " lifts, " << op_by_op << " segments op by op";
+  return out.str();
+}
+
+Cost cost_of(const Subject& subject, const Fact& fact, uint64_t seed, int changes, CompileOptions options) {
+  World world;
+  options.name = subject.name;
+  const auto fast = compile([&](const Tensor& x, const Tensor& y, const Args& a) { return subject.body(world, x, y, a); }, options);
+  for (int i = 0; i < 6; ++i) call(fast, world);  // what the body itself changes from call to call has been met
+  const Stats before = fast.stats();
+  for (int i = 0; i < changes; ++i) {
+    change_fails(fact, world, seed + static_cast<uint64_t>(i));
+    for (int n = 0; n < 2; ++n) call(fast, world);
+  }
+  const Stats after = fast.stats();
+  return {after.calls - before.calls,
+          after.hits - before.hits,
+          after.misses - before.misses,
+          after.recompiles - before.recompiles,
+          after.divergences - before.divergences,
+          after.lifts - before.lifts,
+          after.op_by_op - before.op_by_op};
+}
+
 Program smallest(Program program) {
   const auto fails = [](const Program& p) { return run(p).has_value(); };
   for (size_t part = std::max<size_t>(1, program.changes.size() / 2);; part /= 2) {

@@ -28,6 +28,13 @@ Program random_program(const Subject& subject, uint64_t seed, int changes);
 /// Runs it in two worlds; what differs first, or nothing. `stats`: of the compiled function, at the end.
 std::optional<std::string> run(const Program& program, Stats* stats = nullptr);
 
+/// Calls `subject` compiled, changes one fact `changes` times with two calls after each, and counts what that cost.
+struct Cost {
+  uint64_t calls = 0, hits = 0, misses = 0, recompiles = 0, divergences = 0, lifts = 0, op_by_op = 0;
+  std::string text() const;
+};
+Cost cost_of(const Subject& subject, const Fact& fact, uint64_t seed, int changes, CompileOptions options);
+
 /// The smallest part of a failing program found by leaving out changes.
 Program smallest(Program program);
 

@@ -157,7 +157,7 @@ Results products(W& w, const T& x, const T& y, const A& a) {
   const T m = x.to(kFloat32).nan_to_num(0, 1, -1).clamp(-10, 10).reshape({-1, 4});
   const T n = y.to(kFloat32).nan_to_num(0, 1, -1).clamp(-10, 10).reshape({-1, 4});
   const T p = matmul(m, n.t());
-  return {p, p.sum(1) * a.ratio, (m * w.captured.to(kFloat32).nan_to_num(0, 1, -1)).sum(), m.amax(a.flag ? 1 : -1)};
+  return {p, p.sum(1) * a.ratio, (m * w.captured.to(kFloat32).nan_to_num(0, 1, -1).clamp(-10, 10)).sum(), m.amax(a.flag ? 1 : -1)};
 }
 
 Results indices(W& w, const T& x, const T& y, const A& a) {
