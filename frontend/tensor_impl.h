@@ -10,6 +10,7 @@
 namespace tailor {
 
 class Invocation;
+struct SizeMarks;
 
 /// The seam where autograd attaches.
 struct AutogradMeta {
@@ -24,6 +25,7 @@ struct TensorImpl final : TensorHead {
   Invocation* invocation = nullptr;  // lazy: whose value it is
   int slot = -1;                     // lazy: which one
   std::unique_ptr<AutogradMeta> autograd;
+  std::shared_ptr<const SizeMarks> size_marks;  // what the user has said of its sizes; null: nothing
 
   TensorImpl();
   bool is_lazy() const { return flags.load(std::memory_order_acquire) & kLazy; }

@@ -154,9 +154,9 @@ void CompiledFunction::call(const CallOps& ops, FlatValue& arguments) {
   if (options_.pure && last < all.size() && skip_last_hit(*all[last], call, ops, arguments, state.slot)) return;
   {
     const TraceSpan span("guard", "look-up");
-    if (last < all.size() && all[last]->guards.check(call)) found = &all[last];
+    if (last < all.size() && all[last]->guards()->set.check(call)) found = &all[last];
     for (size_t i = 0; i < all.size() && found == nullptr; ++i) {
-      if (i == last || !all[i]->guards.check(call)) continue;
+      if (i == last || !all[i]->guards()->set.check(call)) continue;
       mine.last_hit = i;
       found = &all[i];
     }
@@ -166,31 +166,23 @@ void CompiledFunction::call(const CallOps& ops, FlatValue& arguments) {
     std::lock_guard lock(record_.mutex);
     record_.times.guard_us.add(micros_since(begin));
   }
-  run(*found, ops, arguments, state);
+  run(*found, ops, arguments, call, state);
 }
 
 // A new entry is not in the cache before its first call has ended: what it relies on is known only then, and a call that throws leaves
 // the cache as it was.
-std::shared_ptr<Entry> CompiledFunction::make_entry(const CallOps& ops, const guards::CallDescriptor& call) {
+std::shared_ptr<Entry> CompiledFunction::make_entry(const CallOps& ops) {
   std::lock_guard lock(mutex_);
   auto entry = std::make_shared<Entry>(next_entry_++, shared_record_);
   ops.names(ops.frame, entry->names);
-  require_structure(entry->guards, call.structure, entry->names);
   return entry;
 }
 
-void CompiledFunction::add(const std::shared_ptr<Entry>& entry, const Invocation& invocation) {
-  for (const follow::Step* step : invocation.path()) {
-    for (const follow::ExternalFact& external : step->new_externals) {
-      if (external.argument < 0) continue;
-      entry->guards.require_spec(external.argument, &external.spec, entry->argument_path(external.argument),
-                                 ir::SourceLocation{step->where.file_name(), static_cast<int>(step->where.line())}.str());
-    }
-  }
-  entry->guards.seal();
+void CompiledFunction::add(const std::shared_ptr<Entry>& entry, const Invocation& invocation, const FlatValue& arguments) {
+  entry->make_guards(invocation, arguments.tensors, arguments.structure);
   entry->compiling_first.store(false);
   if (log_enabled(LogChannel::Guards)) {
-    for (const guards::Guard& g : entry->guards.guards())
+    for (const guards::Guard& g : entry->guards()->set.guards())
       log(LogChannel::Guards, entry->tag(), g.condition() + (g.source.empty() ? "" : "  # " + g.source));
   }
   std::shared_ptr<Entry> evicted;  // goes after the lock
@@ -215,15 +207,17 @@ void CompiledFunction::add(const std::shared_ptr<Entry>& entry, const Invocation
   keep_total_cache_limit(entry.get());
 }
 
-void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& ops, const FlatValue& arguments, const CallState& state) {
+void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& ops, const FlatValue& arguments,
+                           const guards::CallDescriptor& call, const CallState& state) {
   Entry& entry = *shared;
+  const EntryGuards* guards = entry.guards();
   entry.used(state.slot);
   const bool pure = options_.pure && !record_.pure_promise_broken.load(std::memory_order_relaxed);
-  const SkipPlan* plan = pure ? entry.skip_plan() : nullptr;
+  const SkipPlan* plan = pure ? entry.skip_plan_for(call) : nullptr;
   if (plan && !state.first) {
     const uint64_t hit = entry.hit(state.slot);
     const bool audit = (hit & (hit - 1)) == 0;  // 1, 2, 4, 8 ... of a thread: followed, to see whether the promise is kept
-    if (!audit && plan->serves(describe(arguments)) && skip(*plan, ops, arguments)) {
+    if (!audit && plan->serves(call) && skip(*plan, ops, arguments)) {
       record_.counts.skipped(state.slot);
       note_outcome("skipped: guards hold, the body did not run", entry.number);
       return;
@@ -245,7 +239,10 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
   const uint64_t epoch = module_epoch();
   const std::optional<LogTag> tag = state.first ? std::optional<LogTag>(std::in_place, entry.tag()) : std::nullopt;
   Invocation* invocation = entry.take(state.slot);
-  invocation->begin(tensors);
+  static thread_local std::vector<int64_t> sizes;
+  sizes.clear();
+  if (guards) guards->sizes_of(call, sizes);
+  invocation->begin(tensors, sizes);
   double recorded_us = 0;
   {
     InterceptorScope scope(invocation);
@@ -270,7 +267,7 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
     if (invocation->recorded()) times.recorded_us.add(recorded_us);
     if (hit) times.compiled_us.add(us), times.run_us.add(run_us);
   }
-  if (state.first) add(shared, *invocation);
+  if (state.first) add(shared, *invocation, arguments);
   if (pure) review_promise(entry, *invocation, ops, arguments, plan, epoch);
   note_outcome(state.first              ? "miss: recorded and compiled"
                : hit                    ? "hit: followed cached code"
@@ -327,7 +324,7 @@ bool CompiledFunction::skip(const SkipPlan& plan, const CallOps& ops, const Flat
     made[i].head()->flags.store(plan.variant->output_flags[i], std::memory_order_relaxed);
     outputs.push_back(&impl_of(*made[i].head()));
   }
-  if (follow::run_variant(*plan.variant, inputs, {}, outputs, run) != follow::RunResult::Done) return false;
+  if (follow::run_variant(*plan.variant, inputs, plan.scalars, outputs, run) != follow::RunResult::Done) return false;
   for (size_t i = 0; i < plan.results.size(); ++i) {
     switch (plan.results[i].from) {
       case SkipPlan::ResultTensor::From::Undefined: break;
@@ -356,9 +353,9 @@ void CompiledFunction::review_promise(Entry& entry, const Invocation& invocation
   }
   if (holds && plan->module_epoch.load() == module_epoch) {
     const bool same_path = !invocation.path().empty() && invocation.path().back() == plan->end && !invocation.recorded();
-    if (same_path && (!fresh || fresh->results == plan->results)) return;
+    if (same_path && (!fresh || (fresh->results == plan->results && fresh->scalars == plan->scalars))) return;
     if (record_.pure_promise_broken.exchange(true)) return;
-    std::string where = "its result comes from other tensors than before";
+    std::string where = "its result comes from other tensors or numbers than before";
     if (!same_path && invocation.first_new_step()) {
       const follow::Step& step = *invocation.first_new_step();
       where = step.kind == follow::StepKind::Op ? std::string(step.op->name) + " at " +

@@ -50,13 +50,15 @@ class CompiledFunction {
   };
   ThreadView& thread_view();
   void publish(Entries entries);
-  void run(const std::shared_ptr<Entry>& entry, const CallOps& ops, const FlatValue& arguments, const CallState& state);
-  void add(const std::shared_ptr<Entry>& entry, const Invocation& invocation);
-  std::shared_ptr<Entry> make_entry(const CallOps& ops, const guards::CallDescriptor& call);
+  void run(const std::shared_ptr<Entry>& entry, const CallOps& ops, const FlatValue& arguments, const guards::CallDescriptor& call,
+           const CallState& state);
+  void add(const std::shared_ptr<Entry>& entry, const Invocation& invocation, const FlatValue& arguments);
+  std::shared_ptr<Entry> make_entry(const CallOps& ops);
 
   // miss.cpp
   void miss(const CallOps& ops, const FlatValue& arguments, const guards::CallDescriptor& call, CallState state);
   std::vector<MissRecord> first_failures(const Entries& entries, const guards::CallDescriptor& call) const;
+  bool widen(const CallOps& ops, const FlatValue& arguments, const guards::CallDescriptor& call, const CallState& state);
   std::optional<EagerReason> why_eager(const Entries& entries, const guards::CallDescriptor& call);
   bool pays(uint64_t pattern) const;
   void note_misses(const std::vector<MissRecord>& misses, std::optional<EagerReason> eager, int entry);

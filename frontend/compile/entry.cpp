@@ -30,7 +30,8 @@ CallCosts FunctionRecord::costs() const {
 
 void FunctionRecord::clear() {
   counts.restart();
-  for (auto* counter : {&misses, &recompiles, &divergences, &op_by_op, &lifts, &evictions, &compile_failures, &async_compiles})
+  for (auto* counter : {&misses, &recompiles, &divergences, &op_by_op, &lifts, &evictions, &compile_failures, &async_compiles,
+                        &symbolic_compiles, &symbolic_given_up})
     counter->store(0);
   for (auto& counter : eager) counter.store(0);
   pure_promise_broken = false;
@@ -149,8 +150,7 @@ bool Entry::compile_later(std::function<void()> finish) {
   });
 }
 
-void Entry::on_variant_compiled(const follow::Variant& variant, bool first_of_segment) {
-  const jit::CompileReport& report = variant.executable->report();
+void Entry::note_compiled(const jit::CompileReport& report, double compile_ms, const ir::Graph& graph, bool first_of_segment) {
   {
     std::lock_guard lock(record_.mutex);
     auto& times = record_.times;
@@ -160,10 +160,10 @@ void Entry::on_variant_compiled(const follow::Variant& variant, bool first_of_se
     times.lower_ms += report.lower_ms;
     times.llvm_ms += report.llvm_ms;
     times.link_ms += report.link_ms;
-    times.compile_ms += variant.compile_ms;
-    times.entry_compile_us.add(variant.compile_ms * 1e3);
+    times.compile_ms += compile_ms;
+    times.entry_compile_us.add(compile_ms * 1e3);
   }
-  note_compile_cost(variant.compile_ms * 1e3);
+  note_compile_cost(compile_ms * 1e3);
   tick_cache_clock();
   const bool first_call = on_background_thread ? for_first_call : compiling_first.load();
   if (!first_call || !first_of_segment) record_.recompiles.fetch_add(1, std::memory_order_relaxed);
@@ -171,19 +171,43 @@ void Entry::on_variant_compiled(const follow::Variant& variant, bool first_of_se
   attempts_.fetch_add(1, std::memory_order_relaxed);
   {
     std::lock_guard lock(mutex_);
-    segments_.push_back({ir::print(variant.graph), report.ops, report.kernels, variant.compile_ms});
+    segments_.push_back({ir::print(graph), report.ops, report.kernels, compile_ms});
     last_change_.clear();
     code_bytes_.fetch_add(static_cast<uint64_t>(report.code_bytes), std::memory_order_relaxed);
     if (listed_ == Listed::Yes) count_in_total_cache(0, report.code_bytes);
   }
   keep_total_cache_limit(this);
-  if (log_enabled(LogChannel::Graph)) log(LogChannel::Graph, tagged, ir::print(variant.graph));
+  if (log_enabled(LogChannel::Graph)) log(LogChannel::Graph, tagged, ir::print(graph));
   if (log_enabled(LogChannel::Perf)) {
     std::ostringstream out;
-    out << report.ops << " ops in " << report.kernels << " kernels, compiled in " << variant.compile_ms << " ms (passes "
-        << report.passes_ms << ", lower " << report.lower_ms << ", LLVM " << report.llvm_ms << ", link " << report.link_ms << ")";
+    out << report.ops << " ops in " << report.kernels << " kernels, compiled in " << compile_ms << " ms (passes " << report.passes_ms
+        << ", lower " << report.lower_ms << ", LLVM " << report.llvm_ms << ", link " << report.link_ms << ")";
     log(LogChannel::Perf, tagged, out.str());
   }
+}
+
+void Entry::on_variant_compiled(const follow::Variant& variant, bool first_of_segment) {
+  note_compiled(variant.executable->report(), variant.compile_ms, variant.graph, first_of_segment);
+}
+
+void Entry::on_symbolic_compiled(const follow::SymbolicForm& form) {
+  record_.symbolic_compiles.fetch_add(1, std::memory_order_relaxed);
+  if (log_enabled(LogChannel::Graph)) {
+    std::ostringstream out;
+    out << "compiled for all sizes:";
+    const std::span<const jit::SymbolRange> ranges = form.family->ranges();
+    for (size_t i = 0; i < ranges.size(); ++i) {
+      out << (i ? ", " : " ") << "s" << i << " = " << ranges[i].hint << " in [" << ranges[i].min << ", ";
+      ranges[i].max == INT64_MAX ? out << "inf)" : out << ranges[i].max << "]";
+    }
+    log(LogChannel::Graph, tag(), out.str());
+  }
+  note_compiled(form.family->report(), form.form->compile_ms, form.form->graph, true);
+}
+
+void Entry::on_symbolic_given_up(std::string_view why) {
+  record_.symbolic_given_up.fetch_add(1, std::memory_order_relaxed);
+  if (log_enabled(LogChannel::Recompiles)) log(LogChannel::Recompiles, tag(), "a segment stays static: " + std::string(why));
 }
 
 void Entry::on_op_by_op(std::string_view why) {
@@ -250,14 +274,15 @@ bool SkipPlan::holds_captured() const {
 }
 
 bool SkipPlan::captures_the_same(const SkipPlan& other) const {
-  return variant == other.variant && arguments == other.arguments && captured_ids == other.captured_ids && results == other.results &&
+  return variant == other.variant && scalars == other.scalars && arguments == other.arguments && captured_ids == other.captured_ids &&
+         results == other.results &&
          std::equal(captured.begin(), captured.end(), other.captured.begin(), other.captured.end(),
                     [](const auto& a, const auto& b) { return a.get() == b.get(); });
 }
 
 // Old plans may be in use by other threads; they let go of what they captured when the entry dies.
 bool Entry::set_skip_plan(std::unique_ptr<const SkipPlan> plan, const guards::CallDescriptor& call) {
-  constexpr size_t kMostPlans = 64;
+  constexpr size_t kMostPlans = 1024, kMostOfOneKind = 64;
   std::lock_guard lock(mutex_);
   for (const auto& old : plans_) {  // modes and numbers that go back and forth
     if (old->end != plan->end || !old->captures_the_same(*plan) || !old->guards.check(call)) continue;
@@ -265,10 +290,23 @@ bool Entry::set_skip_plan(std::unique_ptr<const SkipPlan> plan, const guards::Ca
     skip_.store(old.get(), std::memory_order_release);
     return true;
   }
-  if (plans_.size() >= kMostPlans) return false;
+  const auto alike = std::count_if(plans_.begin(), plans_.end(), [&](const auto& p) { return p->guards.check(call); });
+  if (plans_.size() >= kMostPlans || alike >= static_cast<ptrdiff_t>(kMostOfOneKind)) return false;
   skip_.store(plan.get(), std::memory_order_release);
   plans_.push_back(std::move(plan));
   return true;
+}
+
+const SkipPlan* Entry::skip_plan_for(const guards::CallDescriptor& call) {
+  const SkipPlan* last = skip_plan();
+  if (!last || last->guards.check(call)) return last;
+  std::lock_guard lock(mutex_);
+  for (auto plan = plans_.rbegin(); plan != plans_.rend(); ++plan) {
+    if (!(*plan)->guards.check(call)) continue;
+    skip_.store(plan->get(), std::memory_order_release);
+    return plan->get();
+  }
+  return last;
 }
 
 std::unique_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, const CallOps& ops, const guards::CallDescriptor& call,
@@ -282,21 +320,23 @@ std::unique_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, c
     const auto it = std::find(arguments.begin(), arguments.end(), head);
     return it == arguments.end() ? -1 : static_cast<int>(it - arguments.begin());
   };
-  const follow::Step* end = invocation.path().empty() ? nullptr : invocation.path().back();
-  if (!end || end->kind != follow::StepKind::Return) return refuse("the call did not return");
-  for (const follow::Step* step : invocation.path()) {
-    if (step->kind == follow::StepKind::Escape) return refuse("host code reads a tensor's data");
-    if (step->reads_leaf && argument_number(invocation.externals()[static_cast<size_t>(step->operands[0].index)].get()) >= 0)
+  const follow::Instance* end = invocation.path().empty() ? nullptr : invocation.path().back();
+  if (!end || end->step->kind != follow::StepKind::Return) return refuse("the call did not return");
+  for (const follow::Instance* instance : invocation.path()) {
+    const follow::Step& step = *instance->step;
+    if (step.kind == follow::StepKind::Escape) return refuse("host code reads a tensor's data");
+    if (step.op && step.op->kind == ir::OpKind::Random) return refuse("random numbers are drawn");
+    if (step.reads_leaf && argument_number(invocation.externals()[static_cast<size_t>(step.operands[0].index)].get()) >= 0)
       return refuse("whether an argument that requires gradients is a leaf matters");
-    if (step->spreads_grad) return refuse("a write changes which tensors require gradients");
+    if (step.spreads_grad) return refuse("a write changes which tensors require gradients");
   }
   const follow::Variant* variant = invocation.last_variant() ? invocation.last_variant() : end->variants.head();
   if (!variant) return refuse("the segment is not compiled");
-  if (!variant->scalars.empty()) return refuse("a number in it varies from call to call");
 
   auto plan = std::make_unique<SkipPlan>();
   plan->end = end;
   plan->variant = variant;
+  plan->scalars = invocation.scalars_of(*variant);
   for (const follow::InputRef& ref : variant->inputs) {
     if (ref.slot) return refuse("a value of an earlier segment is used");
     const IntrusivePtr<TensorHead>& head = invocation.externals()[static_cast<size_t>(ref.index)];

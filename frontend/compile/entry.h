@@ -28,7 +28,7 @@ struct FunctionRecord {
   const std::string tag;    // "layer", or the place: the first part of log tags
   CallCounts counts;
   std::atomic<uint64_t> misses{0}, recompiles{0}, divergences{0}, op_by_op{0}, lifts{0}, evictions{0}, compile_failures{0},
-      async_compiles{0};
+      async_compiles{0}, symbolic_compiles{0}, symbolic_given_up{0};
   std::array<std::atomic<uint64_t>, kEagerReasons> eager{};
   std::atomic<bool> pure_promise_broken{false};
   StormDetector storms;
@@ -55,7 +55,7 @@ struct FunctionRecord {
 
 /// How a pure entry runs without user code.
 struct SkipPlan {
-  const follow::Step* end = nullptr;
+  const follow::Instance* end = nullptr;
   const follow::Variant* variant = nullptr;
   std::vector<int> arguments;                      // per input: the argument's number, or -1 for a captured tensor
   std::vector<IntrusivePtr<TensorHead>> captured;  // per input; null for arguments
@@ -65,6 +65,7 @@ struct SkipPlan {
     int index = -1;
     friend bool operator==(const ResultTensor&, const ResultTensor&) = default;
   };
+  std::vector<int64_t> scalars;  // numbers that vary between plans: under this one's guards they are what they were
   std::vector<ResultTensor> results;
   std::any prototype;       // the result with its tensors left out
   guards::GuardSet guards;  // everything that the call could have read, but for what modules hold
@@ -77,15 +78,45 @@ struct SkipPlan {
   }
 };
 
+/// What selects an entry, and the sizes of a call that say which binding of its tree the call is: both change together when a size turns
+/// out to vary.
+struct EntryGuards {
+  struct ArgumentFact {
+    int argument;
+    ir::TensorSpec spec;
+    std::string path, source;
+    std::vector<guards::DimRange> dynamic;
+  };
+  struct Dim {
+    int argument, dim;
+  };
+  std::vector<ArgumentFact> arguments;
+  std::vector<int64_t> structure;
+  std::vector<Dim> dynamic;  // in the order in which they became symbolic
+  guards::GuardSet set;
+
+  /// Makes `set` from the rest.
+  void build(const ArgumentNames& names);
+  /// The sizes of the dynamic dims.
+  void sizes_of(const guards::CallDescriptor& call, std::vector<int64_t>& out) const;
+};
+
 class Entry final : public follow::EntryHost, public std::enable_shared_from_this<Entry> {
  public:
   Entry(int number, std::shared_ptr<FunctionRecord> record) : number(number), shared_record_(std::move(record)) {}
   ~Entry() override;
 
   const int number;
-  guards::GuardSet guards;  // written before the entry is published
   ArgumentNames names;
   follow::TraceTree tree;
+
+  /// Null until the entry is published; what it points to lives as long as the entry.
+  const EntryGuards* guards() const { return guards_.load(std::memory_order_acquire); }
+  void set_guards(std::unique_ptr<const EntryGuards> guards);
+  /// The guards of an entry first made for a call; marked sizes are symbolic from the start.
+  void make_guards(const Invocation& invocation, std::span<TensorHead* const> arguments, std::span<const int64_t> structure);
+  /// Where this entry would serve the call if some sizes were symbolic, makes them so. One thread at a time.
+  bool widen(const guards::CallDescriptor& call, std::span<TensorHead* const> arguments);
 
   /// An invocation for one call; returned by give_back with the same slot.
   Invocation* take(int slot);
@@ -106,6 +137,8 @@ class Entry final : public follow::EntryHost, public std::enable_shared_from_thi
 
   /// The plan for skipping, or null. Plans live as long as their entry.
   const SkipPlan* skip_plan() const { return skip_.load(std::memory_order_acquire); }
+  /// The plan whose guards hold for this call, or null.
+  const SkipPlan* skip_plan_for(const guards::CallDescriptor& call);
   /// `plan`, or an earlier one that says the same about `call`. False when there have been too many.
   bool set_skip_plan(std::unique_ptr<const SkipPlan> plan, const guards::CallDescriptor& call);
   /// Builds it from a call that has just hit (or been compiled); null when the call cannot be skipped.
@@ -119,6 +152,8 @@ class Entry final : public follow::EntryHost, public std::enable_shared_from_thi
   jit::CompileOptions compile_options() const override;
   bool fullgraph() const override { return options_.fullgraph; }
   bool suppress_errors() const override { return options_.suppress_errors; }
+  bool dynamic() const override { return options_.dynamic != Dynamic::Never; }
+  bool all_dynamic() const override { return options_.dynamic == Dynamic::Always; }
   bool may_compile() override;
   bool compile_later(std::function<void()> finish) override;
   void on_variant_compiled(const follow::Variant& variant, bool first_of_segment) override;
@@ -126,6 +161,8 @@ class Entry final : public follow::EntryHost, public std::enable_shared_from_thi
   void on_lift(const follow::Step& step, std::string_view what) override;
   void on_divergence(const follow::Step* expected, const OpCall* got) override;
   void on_compile_failure(std::string_view what) override;
+  void on_symbolic_compiled(const follow::SymbolicForm& form) override;
+  void on_symbolic_given_up(std::string_view why) override;
   std::string argument_path(int argument) const override;
   std::string tag() const;  // "layer/0/1": function, entry, attempt
 
@@ -133,6 +170,7 @@ class Entry final : public follow::EntryHost, public std::enable_shared_from_thi
 
  private:
   std::string why_compiled() const;
+  void note_compiled(const jit::CompileReport& report, double compile_ms, const ir::Graph& graph, bool first_of_segment);
   void changed(std::string what);
 
   struct alignas(64) Cell {
@@ -149,6 +187,8 @@ class Entry final : public follow::EntryHost, public std::enable_shared_from_thi
   std::atomic<Listed> listed_{Listed::NotYet};
   std::atomic<uint64_t> code_bytes_{0};
   std::atomic<int> attempts_{0};
+  std::atomic<const EntryGuards*> guards_{nullptr};
+  std::vector<std::unique_ptr<const EntryGuards>> all_guards_;  // older ones may be in use by other threads
   mutable std::mutex mutex_;
   std::string last_change_;  // why the next segment is compiled, for error_on_recompile
   std::atomic<const SkipPlan*> skip_{nullptr};

@@ -20,7 +20,7 @@ EntryReport report_of(const Entry& entry) {
           entry.code_bytes(),
           static_cast<int>(entry.tree.size()) - 1,
           static_cast<int>(entry.tree.paths()),
-          guard_texts(entry.guards),
+          guard_texts(entry.guards()->set),
           entry.segments()};
 }
 
@@ -71,6 +71,8 @@ Stats CompiledFunction::stats() const {
   s.lifts = record_.lifts;
   s.evictions = record_.evictions;
   s.compile_failures = record_.compile_failures;
+  s.symbolic_compiles = record_.symbolic_compiles;
+  s.symbolic_given_up = record_.symbolic_given_up;
   s.async_compiles = record_.async_compiles;
   s.pure_promise_broken = record_.pure_promise_broken;
   const auto eager = [&](EagerReason reason) { return record_.eager[static_cast<size_t>(reason)].load(); };
@@ -104,6 +106,7 @@ Stats CompiledFunction::stats() const {
   s.entries = static_cast<int>(entries_->size());
   for (const auto& entry : *entries_) {
     s.paths += static_cast<int>(entry->tree.paths());
+    s.bindings += static_cast<int>(entry->tree.bindings());
     s.code_bytes += entry->code_bytes();
   }
   return s;

@@ -25,6 +25,7 @@ std::string called(const FunctionRecord& record) { return record.options.name.em
 void CompiledFunction::miss(const CallOps& ops, const FlatValue& arguments, const guards::CallDescriptor& call, CallState state) {
   const Entries all = *thread_view().entries;
   const uint64_t number = record_.misses.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (widen(ops, arguments, call, state)) return;
   if (const auto reason = why_eager(all, call)) {
     const bool told = number <= kToldMisses || number % kToldMisses == 0 || log_enabled(LogChannel::Recompiles) || tracing();
     note_misses(told && !all.empty() ? first_failures(all, call) : std::vector<MissRecord>(), reason, -1);
@@ -38,21 +39,38 @@ void CompiledFunction::miss(const CallOps& ops, const FlatValue& arguments, cons
     return run_eagerly(ops, EagerReason::OtherThread, &call);
   }
   for (const auto& entry : *thread_view().entries) {  // added since the look-up
-    if (entry->guards.check(call)) {
+    if (entry->guards()->set.check(call)) {
       recording.unlock();
-      return run(std::shared_ptr<Entry>(entry), ops, arguments, state);
+      return run(std::shared_ptr<Entry>(entry), ops, arguments, call, state);
     }
   }
-  const std::shared_ptr<Entry> entry = make_entry(ops, call);
+  const std::shared_ptr<Entry> entry = make_entry(ops);
   const std::vector<MissRecord> failures = first_failures(all, call);
   note_misses(failures, std::nullopt, entry->number);
   if (!failures.empty()) note_storm(failures.front());
   tick_cache_clock();
   state.first = true;
   const Clock::time_point begin = Clock::now();
-  run(entry, ops, arguments, state);
+  run(entry, ops, arguments, call, state);
   std::lock_guard lock(record_.mutex);
   if (record_.times.first_call_ms == 0) record_.times.first_call_ms = micros_since(begin) / 1e3;
+}
+
+/// A call that is like those of an entry but for sizes: they become symbolic, and the entry serves it. The number of entries stays.
+bool CompiledFunction::widen(const CallOps& ops, const FlatValue& arguments, const guards::CallDescriptor& call, const CallState& state) {
+  if (options_.dynamic == Dynamic::Never || options_.error_on_recompile || current_stance() != Stance::Default) return false;
+  std::unique_lock recording(recording_, std::try_to_lock);
+  if (!recording) return false;
+  const Entries all = *thread_view().entries;
+  const std::vector<MissRecord> failures = first_failures(all, call);
+  for (const std::shared_ptr<Entry>& entry : all) {
+    if (!entry->guards()->set.check(call) && !entry->widen(call, arguments.tensors)) continue;
+    note_misses(failures, std::nullopt, entry->number);
+    recording.unlock();
+    run(entry, ops, arguments, call, state);
+    return true;
+  }
+  return false;
 }
 
 /// The first failing guard of every entry; that of the entry used last comes first: it is the one that the call might have hit.
@@ -60,7 +78,7 @@ std::vector<MissRecord> CompiledFunction::first_failures(const Entries& entries,
   std::vector<MissRecord> records;
   std::vector<uint64_t> used;
   for (const auto& entry : entries) {
-    const auto miss = entry->guards.explain(call);
+    const auto miss = entry->guards()->set.explain(call);
     if (!miss) continue;
     // A guard's text begins with what it reads.
     std::string subject = miss->subject.empty() ? miss->guard.substr(0, miss->guard.find(' ')) : miss->subject;

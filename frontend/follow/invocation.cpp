@@ -10,6 +10,7 @@
 
 namespace tailor {
 
+using follow::Instance;
 using follow::RecordedOperand;
 using follow::Step;
 using follow::StepKind;
@@ -22,15 +23,21 @@ Invocation::~Invocation() {
   end();
 }
 
-void Invocation::begin(std::span<TensorImpl* const> arguments) {
+void Invocation::begin(std::span<TensorImpl* const> arguments, std::span<const int64_t> sizes) {
   arguments_ = arguments;
+  if (bindings_.empty() || !std::ranges::equal(sizes, sizes_)) {
+    sizes_.assign(sizes.begin(), sizes.end());
+    bindings_.assign(1, tree_.binding(sizes));
+  } else if (bindings_.size() > 1) {
+    bindings_.resize(1);
+  }
   mode_ = Mode::Following;
   recorded_ = false;
   all_compiled_ = true;
   hit_return_ = nullptr;
   last_variant_ = nullptr;
   first_new_step_ = nullptr;
-  cursor_ = tree_.root();
+  cursor_ = binding().first();
   path_.clear();
   followed_.store(0, std::memory_order_relaxed);
   executed_ = segment_begin_ = 0;
@@ -40,25 +47,26 @@ void Invocation::begin(std::span<TensorImpl* const> arguments) {
 
 // ---- comparing -----------------------------------------------------------------------------------------------------
 
-Step* Invocation::match(const OpCall& call) {
-  Step* hot = cursor_->hot.load(std::memory_order_acquire);
-  if (!hot) return nullptr;
-  if (hot->kind == StepKind::Op && matches(*hot, call)) return hot;
-  for (Step* child = cursor_->first_child.load(std::memory_order_acquire); child;
-       child = child->next_sibling.load(std::memory_order_acquire)) {
-    if (child == hot || child->kind != StepKind::Op) continue;
-    if (matches(*child, call)) {
-      cursor_->hot.store(child, std::memory_order_release);
-      return child;
+Instance* Invocation::match(const OpCall& call) {
+  if (Instance* hot = cursor_->hot.load(std::memory_order_acquire)) {
+    if (hot->step->kind == StepKind::Op && matches(*hot, call)) return hot;
+    for (Instance* child = cursor_->first_child.load(std::memory_order_acquire); child;
+         child = child->next_sibling.load(std::memory_order_acquire)) {
+      if (child == hot || child->step->kind != StepKind::Op) continue;
+      if (matches(*child, call)) {
+        cursor_->hot.store(child, std::memory_order_release);
+        return child;
+      }
     }
   }
-  return nullptr;
+  return instantiate(call);
 }
 
 // Compares without leaving a trace but for bindings past `bound_`, which nobody reads before advance() counts them.
-bool Invocation::matches(const Step& step, const OpCall& call) {
+bool Invocation::matches(const Instance& instance, const OpCall& call) {
+  const Step& step = *instance.step;
   if (step.op != &call.op || step.inplace != call.inplace || ((step.ambient ^ ambient_word()) & step.ambient_mask) != 0) return false;
-  if (step.operands.size() != call.operands.size() || step.attrs.size() != call.attrs.size()) return false;
+  if (step.operands.size() != call.operands.size() || instance.attrs.size() != call.attrs.size()) return false;
   int bound = bound_;
   for (size_t i = 0; i < call.operands.size(); ++i) {
     const RecordedOperand& recorded = step.operands[i];
@@ -98,10 +106,10 @@ bool Invocation::matches(const Step& step, const OpCall& call) {
           checked_ids_.resize(index + 1, 0);
           checked_for_.resize(index + 1, nullptr);
         }
-        if (checked_ids_[index] != tensor->id || checked_for_[index] != &step) {
-          if (!(tensor->spec == step.new_externals[index - static_cast<size_t>(step.first_external)].spec)) return false;
+        if (checked_ids_[index] != tensor->id || checked_for_[index] != &instance) {
+          if (!(tensor->spec == instance.externals[index - static_cast<size_t>(step.first_external)])) return false;
           checked_ids_[index] = tensor->id;
-          checked_for_[index] = &step;
+          checked_for_[index] = &instance;
         }
         externals_[index] = IntrusivePtr<TensorHead>(tensor);
         bound = recorded.index + 1;
@@ -112,23 +120,24 @@ bool Invocation::matches(const Step& step, const OpCall& call) {
   // A leaf may not be written, and a view of it says so; whether it is one is not part of the description.
   if (step.reads_leaf && leaf_flags(*call.operands[0].tensor) != step.leaf_flags) return false;
   for (size_t i = 0; i < call.attrs.size(); ++i) {
-    if (!(step.attrs[i].ref() == call.attrs[i])) return looks_elsewhere(step, call);
+    if (!(instance.attrs[i].ref() == call.attrs[i])) return looks_elsewhere(instance, call);
   }
   return true;
 }
 
 // A view may look at another place: its offset becomes an argument. Any other attribute that differs makes another step.
-bool Invocation::looks_elsewhere(const Step& step, const OpCall& call) const {
-  if (!step.view) return false;
+bool Invocation::looks_elsewhere(const Instance& instance, const OpCall& call) const {
+  if (!instance.view) return false;
   try {
-    const ir::ViewResult view = call.op.view(tensor_of(step.operands[0]).spec, call.attrs);
-    return view.sizes == step.view->sizes && view.strides == step.view->strides;
+    const ir::ViewResult view = call.op.view(tensor_of(instance.step->operands[0]).spec, call.attrs);
+    return view.sizes == instance.view->sizes && view.strides == instance.view->strides;
   } catch (const Error&) {
     return false;  // recording will throw it where it belongs
   }
 }
 
-void Invocation::advance(Step& step, const OpCall& call) {
+void Invocation::advance(Instance& instance, const OpCall& call) {
+  Step& step = *instance.step;
   const auto numbers = static_cast<size_t>(step.scalar_count());
   if (scalars_.size() < numbers || slots_.size() < static_cast<size_t>(step.slot_count())) {
     std::lock_guard lock(mutex_);
@@ -138,7 +147,7 @@ void Invocation::advance(Step& step, const OpCall& call) {
     slot_ids_.resize(slots_.size(), 0);
   }
   if (step.scalars > 0) take_scalars(step, call);
-  if (step.view) take_offset(step, call);
+  if (step.is_view) take_offset(instance, call);
   bound_ = step.external_count();
   if (step.spreads_grad) {
     TensorImpl& written = *call.operands[0].tensor;
@@ -148,15 +157,15 @@ void Invocation::advance(Step& step, const OpCall& call) {
     redescribed(step);
   }
   if (!step.inplace)
-    make_lazy(step);
+    make_lazy(instance);
   else if (step.written_external >= 0)
     external(step.written_external).storage->pending.store(this, std::memory_order_relaxed);
   if (path_.size() == path_.capacity()) {
     std::lock_guard lock(mutex_);
     path_.reserve(std::max<size_t>(64, 2 * path_.size()));
   }
-  path_.push_back(&step);
-  cursor_ = &step;
+  path_.push_back(&instance);
+  cursor_ = &instance;
   followed_.store(path_.size(), std::memory_order_release);
 }
 
@@ -173,10 +182,11 @@ void Invocation::take_scalars(Step& step, const OpCall& call) {
   }
 }
 
-void Invocation::take_offset(Step& step, const OpCall& call) {
-  int64_t offset = step.view->offset;
+void Invocation::take_offset(Instance& instance, const OpCall& call) {
+  Step& step = *instance.step;
+  int64_t offset = instance.view->offset;
   for (size_t i = 0; i < call.attrs.size(); ++i) {
-    if (step.attrs[i].ref() == call.attrs[i]) continue;
+    if (instance.attrs[i].ref() == call.attrs[i]) continue;
     offset = call.op.view(tensor_of(step.operands[0]).spec, call.attrs).offset;
     lift(step, Step::kViewOffsetBit, "offset of a view");
     break;
@@ -191,14 +201,15 @@ void Invocation::lift(Step& step, int bit, std::string_view what) {
   host_.on_lift(step, what);
 }
 
-void Invocation::make_lazy(Step& step) {
-  for (size_t j = 0; j < step.outputs.size(); ++j) {
+void Invocation::make_lazy(const Instance& instance) {
+  const Step& step = *instance.step;
+  for (size_t j = 0; j < instance.outputs.size(); ++j) {
     const int number = step.first_slot + static_cast<int>(j);
     const auto index = static_cast<size_t>(number);
     IntrusivePtr<TensorHead>& head = slots_[index];
-    if (!head || head->use_count() != 1 || slot_maker_[index] != &step || slot(number).id != slot_ids_[index]) {
-      head = make_tensor(step.outputs[j], nullptr, 0);
-      slot_maker_[index] = &step;
+    if (!head || head->use_count() != 1 || slot_maker_[index] != &instance || slot(number).id != slot_ids_[index]) {
+      head = make_tensor(instance.outputs[j], nullptr, 0);
+      slot_maker_[index] = &instance;
       slot_ids_[index] = slot(number).id;
     }
     TensorImpl& lazy = slot(number);
@@ -229,9 +240,9 @@ Tensor Invocation::result(const Step& step, const OpCall& call) const {
 
 Tensor Invocation::op(const OpCall& call) {
   if (mode_ == Mode::Following) [[likely]] {
-    if (Step* step = match(call)) [[likely]] {
-      advance(*step, call);
-      return result(*step, call);
+    if (Instance* instance = match(call)) [[likely]] {
+      advance(*instance, call);
+      return result(*instance->step, call);
     }
     diverge(&call);
   }
@@ -240,11 +251,12 @@ Tensor Invocation::op(const OpCall& call) {
 
 std::vector<Tensor> Invocation::op_many(const OpCall& call) {
   if (mode_ == Mode::Following) {
-    if (Step* step = match(call)) {
-      advance(*step, call);
+    if (Instance* instance = match(call)) {
+      advance(*instance, call);
+      const Step& step = *instance->step;
       std::vector<Tensor> all;
-      if (step->inplace) all.push_back(result(*step, call));
-      for (size_t j = 0; j < step->outputs.size(); ++j) all.emplace_back(slots_[static_cast<size_t>(step->first_slot) + j]);
+      if (step.inplace) all.push_back(result(step, call));
+      for (int j = 0; j < step.outputs; ++j) all.emplace_back(slots_[static_cast<size_t>(step.first_slot + j)]);
       return all;
     }
     diverge(&call);
@@ -267,15 +279,24 @@ void Invocation::mode_change() {
 
 void Invocation::finish() { end_segment(StepKind::Return, {}); }
 
-void Invocation::end_segment(StepKind kind, std::source_location where) {
-  Step* end = nullptr;
-  if (mode_ == Mode::Following) {
-    for (Step* child = cursor_->first_child.load(std::memory_order_acquire); child;
-         child = child->next_sibling.load(std::memory_order_acquire)) {
-      if (child->kind == kind) end = child;
-    }
-    if (!end) diverge(nullptr);
+Instance* Invocation::find_end(StepKind kind) {
+  for (Instance* child = cursor_->first_child.load(std::memory_order_acquire); child;
+       child = child->next_sibling.load(std::memory_order_acquire)) {
+    if (child->step->kind == kind) return child;
   }
+  for (Step* step = cursor_->step->first_child.load(std::memory_order_acquire); step;
+       step = step->next_sibling.load(std::memory_order_acquire)) {
+    if (step->kind != kind) continue;
+    auto instance = std::make_unique<Instance>();
+    instance->step = step;
+    return tree_.add(binding(), cursor_, std::move(instance));
+  }
+  return nullptr;
+}
+
+void Invocation::end_segment(StepKind kind, std::source_location where) {
+  Instance* end = mode_ == Mode::Eager ? nullptr : find_end(kind);
+  if (mode_ == Mode::Following && !end) diverge(nullptr);
   if (mode_ == Mode::Eager) {
     start_next_segment();
     return;
@@ -286,9 +307,9 @@ void Invocation::end_segment(StepKind kind, std::source_location where) {
     step->where = where;
     step->first_slot = used_slots_;
     step->first_external = bound_;
-    step->first_scalar = path_.empty() ? 0 : path_.back()->scalar_count();
-    end = tree_.add(cursor_, std::move(step));
-    if (!first_new_step_) first_new_step_ = end;
+    step->first_scalar = path_.empty() ? 0 : path_.back()->step->scalar_count();
+    end = tree_.add(binding(), cursor_, std::move(step), std::make_unique<Instance>());
+    if (!first_new_step_) first_new_step_ = end->step;
   }
   if (mode_ == Mode::Following) {
     if (path_.size() > segment_begin_ && !run_compiled(*end)) {
@@ -310,6 +331,12 @@ void Invocation::end_segment(StepKind kind, std::source_location where) {
 void Invocation::start_next_segment() {
   executed_ = segment_begin_ = path_.size();
   segment_first_slot_ = used_slots_;
+}
+
+std::vector<int64_t> Invocation::scalars_of(const follow::Variant& variant) const {
+  std::vector<int64_t> values;
+  for (int number : variant.scalars) values.push_back(scalars_[static_cast<size_t>(number)]);
+  return values;
 }
 
 follow::InputRef Invocation::describe(const TensorImpl& tensor) const {
@@ -338,7 +365,7 @@ bool Invocation::serves(const follow::Variant& variant) const {
   }
   if (variant.lifts_seen == tree_.lifts.load(std::memory_order_acquire)) return true;  // nothing was lifted since it was compiled
   for (size_t s = segment_begin_; s < path_.size(); ++s) {
-    const Step& step = *path_[s];
+    const Step& step = step_at(s);
     if (step.lifted.load(std::memory_order_relaxed) == 0) continue;
     const auto baked = [&](int number, int64_t recorded) {
       return variant.lifted[static_cast<size_t>(number - variant.first_scalar)] || scalars_[static_cast<size_t>(number)] == recorded;
@@ -346,18 +373,19 @@ bool Invocation::serves(const follow::Variant& variant) const {
     for (const RecordedOperand& o : step.operands) {
       if (o.kind == Kind::Scalar && !baked(o.index, o.scalar.bits())) return false;
     }
-    if (step.view && !baked(step.scalar_count() - 1, step.view->offset)) return false;
+    if (step.is_view && !baked(step.scalar_count() - 1, path_[s]->view->offset)) return false;
   }
   return true;
 }
 
-bool Invocation::run_compiled(Step& end) {
+bool Invocation::run_compiled(Instance& end) {
   std::lock_guard lock(mutex_);
   if (executed_ > segment_begin_) return false;  // another thread has asked for a value: the rest runs op by op
   last_variant_ = nullptr;
   for (const follow::Variant* v = end.variants.head(); v && !last_variant_; v = v->next) {
     if (serves(*v)) last_variant_ = v;
   }
+  if (!last_variant_) last_variant_ = bind_symbolic(end);
   if (!last_variant_) return false;
   const follow::Variant& variant = *last_variant_;
   inputs_.clear();

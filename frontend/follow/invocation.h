@@ -32,20 +32,20 @@ class EntryHost {
   virtual bool may_compile() = 0;
   /// Takes what gives a variant its code, to be done later on another thread; false: it is done now.
   virtual bool compile_later(std::function<void()> finish) = 0;
+  /// Whether sizes that differ may be other values of the same thing.
+  virtual bool dynamic() const = 0;
+  /// Whether all sizes of arguments are symbolic from the first compile on.
+  virtual bool all_dynamic() const = 0;
   /// Counters and the log.
   virtual void on_variant_compiled(const Variant& variant, bool first_of_segment) = 0;
   virtual void on_op_by_op(std::string_view why) = 0;
   virtual void on_lift(const Step& step, std::string_view what) = 0;
   virtual void on_divergence(const Step* expected, const OpCall* got) = 0;
   virtual void on_compile_failure(std::string_view what) = 0;
+  virtual void on_symbolic_compiled(const follow::SymbolicForm& form) = 0;
+  virtual void on_symbolic_given_up(std::string_view why) = 0;
   /// Names externals: the path of argument `n`.
   virtual std::string argument_path(int argument) const = 0;
-};
-
-/// Past these the rest of a call runs eagerly without being recorded.
-struct TraceLimits {
-  size_t paths = 64, steps = 200'000;
-  int variants = 8;
 };
 
 }  // namespace tailor::follow
@@ -57,8 +57,8 @@ class Invocation final : public OpInterceptor {
   Invocation(follow::TraceTree& tree, follow::EntryHost& host);
   ~Invocation() override;
 
-  /// Begins a call; `arguments` are its tensors (null for undefined ones), valid until the end.
-  void begin(std::span<TensorImpl* const> arguments);
+  /// Begins a call; `arguments` are its tensors (null for undefined ones), valid until the end. `sizes`: of those dims that vary.
+  void begin(std::span<TensorImpl* const> arguments, std::span<const int64_t> sizes = {});
   /// User code returned and its result is held by the caller: computes what is still pending.
   void finish();
   /// Which value of this call a tensor is; ask between finish() and end().
@@ -79,46 +79,68 @@ class Invocation final : public OpInterceptor {
   /// Another thread needs the value of a lazy tensor or of memory with pending writes.
   void compute_for_other_thread(const TensorImpl& wanted);
 
-  /// The Return step of a call that has finished and did nothing but hit compiled segments; null otherwise.
-  const follow::Step* hit_return() const { return hit_return_; }
+  /// The Return of a call that has finished and did nothing but hit compiled segments; null otherwise.
+  const follow::Instance* hit_return() const { return hit_return_; }
   bool recorded() const { return recorded_; }
   /// The first step of this call that was not there before; null when there is none.
   const follow::Step* first_new_step() const { return first_new_step_; }
-  const std::vector<follow::Step*>& path() const { return path_; }
+  const std::vector<follow::Instance*>& path() const { return path_; }
   /// The compiled form that the last segment ran as; null when it ran op by op.
   const follow::Variant* last_variant() const { return last_variant_; }
+  /// The values of its scalars in this call.
+  std::vector<int64_t> scalars_of(const follow::Variant& variant) const;
   std::span<const IntrusivePtr<TensorHead>> externals() const { return {externals_.data(), static_cast<size_t>(bound_)}; }
   uint64_t ops_followed() const { return static_cast<uint64_t>(followed_.load(std::memory_order_relaxed)); }
 
  private:
   enum class Mode : uint8_t { Following, Recording, Eager };
 
-  follow::Step* match(const OpCall& call);
-  bool matches(const follow::Step& step, const OpCall& call);
-  bool looks_elsewhere(const follow::Step& step, const OpCall& call) const;
-  void advance(follow::Step& step, const OpCall& call);
+  follow::Instance* match(const OpCall& call);
+  bool matches(const follow::Instance& instance, const OpCall& call);
+  bool looks_elsewhere(const follow::Instance& instance, const OpCall& call) const;
+  follow::Instance* instantiate(const OpCall& call);
+  bool is_instance_of(const follow::Step& step, const OpCall& call, bool exactly) const;
+  std::unique_ptr<follow::Instance> infer_instance(follow::Step& step, const OpCall& call) const;
+  follow::Step* step_in_other_sizes(const OpCall& call, bool* fork) const;
+  follow::Instance* add_instance(std::unique_ptr<follow::Instance> fresh, bool fork);
+  bool is_own_slot(const TensorImpl& tensor) const {
+    return tensor.invocation == this && tensor.slot < used_slots_ && slots_[static_cast<size_t>(tensor.slot)].get() == &tensor &&
+           slot_ids_[static_cast<size_t>(tensor.slot)] == tensor.id;
+  }
+  void advance(follow::Instance& instance, const OpCall& call);
   void take_scalars(follow::Step& step, const OpCall& call);
-  void take_offset(follow::Step& step, const OpCall& call);
+  void take_offset(follow::Instance& instance, const OpCall& call);
   void lift(follow::Step& step, int bit, std::string_view what);
-  void make_lazy(follow::Step& step);
+  void make_lazy(const follow::Instance& instance);
   void redescribed(const follow::Step& step);
   Tensor result(const follow::Step& step, const OpCall& call) const;
+  follow::Binding& binding() { return *bindings_.back(); }
+  follow::Step& step_at(size_t i) const { return *path_[i]->step; }
   std::vector<Tensor> record(const OpCall& call);
   void diverge(const OpCall* call);
   void end_segment(follow::StepKind kind, std::source_location where);
   bool serves(const follow::Variant& variant) const;
-  bool run_compiled(follow::Step& end);
+  bool run_compiled(follow::Instance& end);
+  const follow::Variant* bind_symbolic(follow::Instance& end);
+  follow::Instance* find_end(follow::StepKind kind);
   void run_op_by_op(size_t until);
   void run_what_was_followed();
   void drop_unexecuted() noexcept;
-  void execute(follow::Step& step);
+  void execute(follow::Instance& instance);
   void give_value(TensorImpl& lazy, TensorImpl& value);
-  std::unique_ptr<follow::Variant> build_variant(follow::Step& end);
+  std::span<follow::Instance* const> segment() const;
+  follow::SegmentFacts segment_facts() const;
+  std::vector<follow::SegmentFacts> facts_of_earlier_calls(const follow::Instance& end) const;
+  std::vector<follow::SizeMark> size_marks(const follow::SegmentFacts& facts) const;
+  std::vector<std::string> external_names() const;
+  std::vector<int> wanted_outputs(const follow::Instance& end) const;
+  std::vector<ir::TensorSpec> output_specs(std::span<const int> outputs) const;
+  bool sizes_vary(follow::Instance& end, std::vector<follow::SegmentFacts>& calls, std::span<const follow::SizeMark> marks);
   std::vector<int> lasting_inputs(const follow::Variant& variant) const;
-  void compile_variant(follow::Step& end);
+  void compile_variant(follow::Instance& end);
   std::vector<int> alive_slots() const;
   int root_external(follow::RecordedOperand tensor) const;
-  int external_number(TensorImpl& tensor, follow::Step& step);
+  int external_number(TensorImpl& tensor, follow::Step& step, follow::Instance& instance);
   void start_next_segment();
   void drop_dead_slots();
   TensorImpl& slot(int i) const { return *static_cast<TensorImpl*>(slots_[static_cast<size_t>(i)].get()); }
@@ -132,27 +154,29 @@ class Invocation final : public OpInterceptor {
   std::mutex mutex_;
   Mode mode_ = Mode::Following;
   bool recorded_ = false;
-  follow::Step* cursor_ = nullptr;
-  std::vector<follow::Step*> path_;  // every step since the root, ends included
-  std::atomic<size_t> followed_{0};  // path_.size(), for other threads
-  size_t executed_ = 0;              // steps of path_ whose effects have happened
-  size_t segment_begin_ = 0;         // first step of the current segment
+  follow::Instance* cursor_ = nullptr;
+  std::vector<std::shared_ptr<follow::Binding>> bindings_;  // of the arguments, and of each fork since
+  std::vector<follow::Instance*> path_;                     // every step since the root, ends included
+  std::atomic<size_t> followed_{0};                         // path_.size(), for other threads
+  size_t executed_ = 0;                                     // steps of path_ whose effects have happened
+  size_t segment_begin_ = 0;                                // first step of the current segment
   int segment_first_slot_ = 0;
   std::vector<IntrusivePtr<TensorHead>> slots_;
-  std::vector<const follow::Step*> slot_maker_;  // the step each slot's description was made for
+  std::vector<const follow::Instance*> slot_maker_;  // what each slot's description was made for
   std::vector<uint64_t> slot_ids_;
   int used_slots_ = 0;
   std::vector<IntrusivePtr<TensorHead>> externals_;
   std::vector<uint64_t> checked_ids_;  // the id under which external i was last compared with checked_for_[i]
-  std::vector<const follow::Step*> checked_for_;
+  std::vector<const follow::Instance*> checked_for_;
   int bound_ = 0;
   std::vector<int64_t> scalars_;  // values of this call by number along the path
   std::vector<int> live_slots_;   // recording: slots that user code may still hold
   std::span<TensorImpl* const> arguments_;
+  std::vector<int64_t> sizes_;                 // that bindings_ begins with
   std::vector<TensorImpl*> inputs_, outputs_;  // of the segment under way
   std::vector<int64_t> run_scalars_;
   follow::RunScratch scratch_;
-  const follow::Step* hit_return_ = nullptr;
+  const follow::Instance* hit_return_ = nullptr;
   const follow::Variant* last_variant_ = nullptr;
   const follow::Step* first_new_step_ = nullptr;
   bool all_compiled_ = true;

@@ -10,6 +10,7 @@
 
 namespace tailor {
 
+using follow::Instance;
 using follow::RecordedOperand;
 using follow::Step;
 using follow::StepKind;
@@ -57,20 +58,10 @@ uint64_t modes_that_matter(const OpCall& call, std::span<const ir::TensorSpec> r
   return mask;
 }
 
-bool writes_and_may_fail_later(const ir::Graph& graph, bool writes_outside) {
-  bool written = false;
-  for (const ir::Node& node : graph.nodes) {
-    if (node.kind != ir::NodeKind::CallOp) continue;
-    if (written && (node.op->can_fail_on_data || node.op->pointwise.can_fail)) return true;
-    written = written || (writes_outside && node.inplace);
-  }
-  return false;
-}
-
 }  // namespace
 
 void Invocation::diverge(const OpCall* call) {
-  if (const Step* expected = cursor_->hot.load(std::memory_order_relaxed)) host_.on_divergence(expected, call);
+  if (const Instance* expected = cursor_->hot.load(std::memory_order_relaxed)) host_.on_divergence(expected->step, call);
   all_compiled_ = false;
   mode_ = Mode::Recording;
   recorded_ = true;
@@ -98,10 +89,11 @@ void Invocation::run_what_was_followed() {
 // now, having caught the error, goes on from before the one that failed.
 void Invocation::drop_unexecuted() noexcept {
   if (executed_ >= path_.size()) return;
-  const Step& failed = *path_[executed_];
+  const Step& failed = step_at(executed_);
   for (size_t s = executed_; s < path_.size(); ++s) {
     void* mine = this;
-    if (path_[s]->written_external >= 0) external(path_[s]->written_external).storage->pending.compare_exchange_strong(mine, nullptr);
+    const int written = step_at(s).written_external;
+    if (written >= 0) external(written).storage->pending.compare_exchange_strong(mine, nullptr);
   }
   for (int i = failed.first_slot; i < used_slots_; ++i) {
     if (slot(i).is_lazy()) slot(i).invocation = nullptr;  // says so when it is read
@@ -112,7 +104,7 @@ void Invocation::drop_unexecuted() noexcept {
   bound_ = failed.first_external;
   path_.resize(executed_);
   followed_.store(executed_, std::memory_order_release);
-  cursor_ = path_.empty() ? tree_.root() : path_.back();
+  cursor_ = path_.empty() ? bindings_.front()->first() : path_.back();
 }
 
 void Invocation::run_op_by_op(size_t until) {
@@ -122,8 +114,7 @@ void Invocation::run_op_by_op(size_t until) {
     Invocation* before;
   } executing(this);
   while (executed_ < until) {
-    Step& step = *path_[executed_];
-    if (step.kind == StepKind::Op) execute(step);
+    if (step_at(executed_).kind == StepKind::Op) execute(*path_[executed_]);
     ++executed_;
   }
 }
@@ -135,9 +126,10 @@ void Invocation::give_value(TensorImpl& lazy, TensorImpl& value) {
   lazy.flags.fetch_and(~static_cast<uint32_t>(TensorHead::kLazy), std::memory_order_release);
 }
 
-void Invocation::execute(Step& step) {
+void Invocation::execute(Instance& instance) {
+  Step& step = *instance.step;
   AmbientScope modes(step.ambient);
-  if (step.view) {
+  if (step.is_view) {
     TensorImpl& base = tensor_of(step.operands[0]);
     TensorImpl& lazy = slot(step.first_slot);
     lazy.storage = base.storage;
@@ -155,14 +147,14 @@ void Invocation::execute(Step& step) {
       case Kind::Scalar: operands.emplace_back(Scalar::from_bits(o.scalar.kind(), scalars_[static_cast<size_t>(o.index)])); break;
     }
   }
-  const std::vector<ir::AttrRef> attrs(step.attrs.begin(), step.attrs.end());
+  const std::vector<ir::AttrRef> attrs(instance.attrs.begin(), instance.attrs.end());
   // Before the write, so that the write itself does not wait for this call.
   if (step.written_external >= 0) external(step.written_external).storage->pending.store(nullptr, std::memory_order_release);
   const OpCall call{*step.op, operands, attrs, step.inplace, step.where};
   const std::vector<Tensor> results = run_eager_many(call);
   if (step.inplace) return;
-  for (size_t j = 0; j < step.outputs.size(); ++j) {
-    give_value(slot(step.first_slot + static_cast<int>(j)), *static_cast<TensorImpl*>(results.at(j).head()));
+  for (int j = 0; j < step.outputs; ++j) {
+    give_value(slot(step.first_slot + j), *static_cast<TensorImpl*>(results.at(static_cast<size_t>(j)).head()));
   }
 }
 
@@ -180,7 +172,7 @@ void Invocation::compute_for_other_thread(const TensorImpl& wanted) {
 
 // ---- recording -----------------------------------------------------------------------------------------------------
 
-int Invocation::external_number(TensorImpl& tensor, Step& step) {
+int Invocation::external_number(TensorImpl& tensor, Step& step, Instance& instance) {
   for (int i = 0; i < bound_; ++i) {
     if (externals_[static_cast<size_t>(i)].get() == &tensor && checked_ids_[static_cast<size_t>(i)] == tensor.id) return i;
   }
@@ -195,16 +187,18 @@ int Invocation::external_number(TensorImpl& tensor, Step& step) {
   checked_ids_[index] = tensor.id;
   checked_for_[index] = nullptr;
   const auto argument = std::find(arguments_.begin(), arguments_.end(), &tensor);
-  step.new_externals.push_back({tensor.spec, argument == arguments_.end() ? -1 : static_cast<int>(argument - arguments_.begin())});
+  step.external_arguments.push_back(argument == arguments_.end() ? -1 : static_cast<int>(argument - arguments_.begin()));
+  instance.externals.push_back(tensor.spec);
   return bound_++;
 }
 
 // The external whose memory a tensor shows: itself, or what it is a view of; -1 for memory of this call.
 int Invocation::root_external(RecordedOperand tensor) const {
   while (tensor.kind == Kind::Slot) {
-    const auto maker = std::partition_point(path_.begin(), path_.end(), [&](const Step* s) { return s->slot_count() <= tensor.index; });
-    if (!(*maker)->view) return -1;
-    tensor = (*maker)->operands[0];
+    const auto maker =
+        std::partition_point(path_.begin(), path_.end(), [&](const Instance* i) { return i->step->slot_count() <= tensor.index; });
+    if (!(*maker)->step->is_view) return -1;
+    tensor = (*maker)->step->operands[0];
   }
   return tensor.kind == Kind::External ? tensor.index : -1;
 }
@@ -219,7 +213,10 @@ std::vector<Tensor> Invocation::record(const OpCall& call) {
 
   recorded_ = true;
   const int bound_before = bound_;
+  bool fork = false;
+  Step* const known = step_in_other_sizes(call, &fork);
   auto step = std::make_unique<Step>();
+  auto instance = std::make_unique<Instance>();
   step->kind = StepKind::Op;
   step->op = &call.op;
   step->inplace = call.inplace;
@@ -227,8 +224,8 @@ std::vector<Tensor> Invocation::record(const OpCall& call) {
   step->where = call.where;
   step->first_slot = used_slots_;
   step->first_external = bound_;
-  step->first_scalar = path_.empty() ? 0 : path_.back()->scalar_count();
-  step->attrs.assign(call.attrs.begin(), call.attrs.end());
+  step->first_scalar = path_.empty() ? 0 : path_.back()->step->scalar_count();
+  instance->attrs.assign(call.attrs.begin(), call.attrs.end());
   int number = step->first_scalar;
   std::vector<int64_t> values;
   for (const Operand& o : call.operands) {
@@ -241,9 +238,8 @@ std::vector<Tensor> Invocation::record(const OpCall& call) {
       if (call.op.kind == ir::OpKind::Random) step->lifted |= uint64_t{1} << (values.size() - 1);
     } else if (o.is_tensor()) {
       TensorImpl& t = *o.tensor;
-      const bool ours = t.invocation == this && t.slot < used_slots_ && slots_[static_cast<size_t>(t.slot)].get() == &t &&
-                        slot_ids_[static_cast<size_t>(t.slot)] == t.id;
-      recorded = ours ? RecordedOperand{Kind::Slot, t.slot, {}} : RecordedOperand{Kind::External, external_number(t, *step), {}};
+      recorded = is_own_slot(t) ? RecordedOperand{Kind::Slot, t.slot, {}}
+                                : RecordedOperand{Kind::External, external_number(t, *step, *instance), {}};
     }
     step->operands.push_back(recorded);
   }
@@ -262,8 +258,9 @@ std::vector<Tensor> Invocation::record(const OpCall& call) {
     throw;
   }
   if (call.op.kind == ir::OpKind::View && !call.inplace) {
-    step->view = call.op.view(call.operands[0].tensor->spec, call.attrs);
-    values.push_back(step->view->offset);
+    step->is_view = true;
+    instance->view = call.op.view(call.operands[0].tensor->spec, call.attrs);
+    values.push_back(instance->view->offset);
   }
   if (call.inplace) {
     step->written_external = root_external(step->operands[0]);
@@ -273,13 +270,21 @@ std::vector<Tensor> Invocation::record(const OpCall& call) {
     }
   } else {
     for (const Tensor& t : results) {
-      step->outputs.push_back(static_cast<TensorImpl*>(t.head())->spec);
+      instance->outputs.push_back(static_cast<TensorImpl*>(t.head())->spec);
       step->output_flags.push_back(leaf_flags(*static_cast<TensorImpl*>(t.head())));
     }
   }
 
-  step->ambient_mask = modes_that_matter(call, step->outputs);
-  Step* added = tree_.add(cursor_, std::move(step));
+  step->ambient_mask = modes_that_matter(call, instance->outputs);
+  step->outputs = static_cast<int>(instance->outputs.size());
+  Instance* added_instance = nullptr;
+  if (known) {
+    instance->step = known;
+    added_instance = add_instance(std::move(instance), fork);
+  } else {
+    added_instance = tree_.add(binding(), cursor_, std::move(step), std::move(instance));
+  }
+  Step* const added = added_instance->step;
   if (!first_new_step_) first_new_step_ = added;
   const auto slot_count = static_cast<size_t>(added->slot_count());
   {
@@ -291,22 +296,23 @@ std::vector<Tensor> Invocation::record(const OpCall& call) {
     }
     scalars_.resize(std::max(scalars_.size(), static_cast<size_t>(added->scalar_count())));
     std::copy(values.begin(), values.end(), scalars_.begin() + added->first_scalar);
-    path_.push_back(added);
+    path_.push_back(added_instance);
     executed_ = path_.size();
   }
-  for (size_t j = 0; j < added->outputs.size(); ++j) {
-    auto* impl = static_cast<TensorImpl*>(results[j].head());
-    const int index = added->first_slot + static_cast<int>(j);
+  if (known) take_scalars(*added, call);
+  for (int j = 0; j < added->outputs; ++j) {
+    auto* impl = static_cast<TensorImpl*>(results[static_cast<size_t>(j)].head());
+    const int index = added->first_slot + j;
     impl->invocation = this;
     impl->slot = index;
-    slots_[static_cast<size_t>(index)] = results[j].pointer();
+    slots_[static_cast<size_t>(index)] = results[static_cast<size_t>(j)].pointer();
     slot_maker_[static_cast<size_t>(index)] = nullptr;
     slot_ids_[static_cast<size_t>(index)] = impl->id;
     live_slots_.push_back(index);
   }
   used_slots_ = added->slot_count();
-  cursor_->hot.store(added, std::memory_order_release);
-  cursor_ = added;
+  if (!fork) cursor_->hot.store(added_instance, std::memory_order_release);
+  cursor_ = added_instance;
   followed_.store(path_.size(), std::memory_order_release);
   drop_dead_slots();
   return results;
@@ -319,106 +325,6 @@ void Invocation::drop_dead_slots() {
     slot(i).storage.reset();
     return true;
   });
-}
-
-// ---- compiling -----------------------------------------------------------------------------------------------------
-
-std::unique_ptr<follow::Variant> Invocation::build_variant(Step& end) {
-  std::vector<int> outputs = alive_slots();
-  // What an earlier variant keeps is kept here too, so that one variant serves survivors that come and go.
-  if (const follow::Variant* earlier = end.variants.head()) {
-    std::vector<int> both;
-    std::set_union(outputs.begin(), outputs.end(), earlier->outputs.begin(), earlier->outputs.end(), std::back_inserter(both));
-    outputs = std::move(both);
-  }
-  std::vector<const ir::TensorSpec*> external_specs, slot_specs;
-  std::vector<std::string> names;
-  for (const Step* step : path_) {
-    for (const follow::ExternalFact& external : step->new_externals) {  // as it was then: its description may have changed since
-      external_specs.push_back(&external.spec);
-      names.push_back(external.argument >= 0 ? host_.argument_path(external.argument) : "captured" + std::to_string(names.size()));
-    }
-    for (const ir::TensorSpec& spec : step->outputs) slot_specs.push_back(&spec);
-  }
-  const std::span<Step* const> steps{path_.data() + segment_begin_, path_.size() - segment_begin_};
-  return follow::build_segment(steps, segment_first_slot_, std::move(outputs), external_specs, names, slot_specs, host_.function_name());
-}
-
-// Registered parameters, and what the body reaches by itself. Arguments are expected to differ from call to call.
-std::vector<int> Invocation::lasting_inputs(const follow::Variant& variant) const {
-  std::vector<int> lasting;
-  for (size_t i = 0; i < variant.inputs.size(); ++i) {
-    const follow::InputRef& ref = variant.inputs[i];
-    if (ref.slot) continue;
-    const TensorImpl* tensor = &external(ref.index);
-    const bool registered = tensor->flags.load(std::memory_order_relaxed) & TensorHead::kRegistered;
-    if (registered || std::find(arguments_.begin(), arguments_.end(), tensor) == arguments_.end()) lasting.push_back(static_cast<int>(i));
-  }
-  return lasting;
-}
-
-namespace {
-
-/// Gives a variant its code and lets callers see it.
-void finish_variant(follow::EntryHost& host, follow::VariantList& variants, std::unique_ptr<follow::Variant> variant,
-                    const jit::CompileOptions& options, bool first) {
-  const auto begin = std::chrono::steady_clock::now();
-  {
-    const TraceSpan span("compile", "compile");
-    variant->executable = jit::compile(variant->graph, options);
-  }
-  if (!variant->executable->weights().empty()) variant->weights = std::make_unique<follow::Weights>(variant->executable);
-  variant->compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-  for (const jit::OutputPlan& plan : variant->executable->outputs()) {
-    variant->output_bytes.push_back(plan.kind == jit::OutputPlan::Kind::Fresh ? plan.storage_bytes() : 0);
-  }
-  host.on_variant_compiled(*variant, first);
-  variants.push(std::move(variant));
-}
-
-}  // namespace
-
-void Invocation::compile_variant(Step& end) {
-  // Whoever compiles in this tree meanwhile may be at the very same segment; this call has its values already.
-  std::unique_lock lock(tree_.compiling(), std::try_to_lock);
-  follow::VariantList& variants = end.variants;
-  if (!lock || variants.failed || variants.waiting || variants.count() >= follow::TraceLimits().variants) return;
-  if (!host_.may_compile()) return;
-  const bool first = variants.count() == 0;
-  try {
-    const uint64_t lifts_seen = tree_.lifts.load(std::memory_order_acquire);
-    std::unique_ptr<follow::Variant> variant = build_variant(end);
-    variant->lifts_seen = lifts_seen;
-    variant->is_output.resize(static_cast<size_t>(used_slots_ - segment_first_slot_));
-    for (int output : variant->outputs) variant->is_output[static_cast<size_t>(output - segment_first_slot_)] = true;
-    if (writes_and_may_fail_later(variant->graph, !variant->written.empty())) {
-      variants.failed = true;
-      host_.on_op_by_op("an op that can fail on data comes after a write that is visible outside");
-      return;
-    }
-    jit::CompileOptions options = host_.compile_options();
-    options.lasting = lasting_inputs(*variant);
-    const auto later = [&host = host_, &variants, first, options,
-                        shared = std::make_shared<std::unique_ptr<follow::Variant>>(std::move(variant))] {
-      try {
-        finish_variant(host, variants, std::move(*shared), options, first);
-      } catch (const std::exception& error) {
-        variants.failed = true;
-        host.on_compile_failure(error.what());
-        if (!variants.waiting && !host.suppress_errors()) throw;
-      }
-      variants.waiting = false;
-    };
-    variants.waiting = true;
-    if (host_.compile_later(later)) return;
-    variants.waiting = false;
-    later();
-  } catch (const std::exception& error) {
-    if (variants.failed) throw;
-    variants.failed = true;
-    host_.on_compile_failure(error.what());
-    if (!host_.suppress_errors()) throw;
-  }
 }
 
 std::exception_ptr Invocation::abandon() noexcept {

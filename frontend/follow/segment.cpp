@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "frontend/follow/trace.h"
 #include "ir/ops/view_at.h"
@@ -27,15 +28,10 @@ namespace {
 
 class SegmentBuilder {
  public:
-  SegmentBuilder(int first_slot, std::span<const ir::TensorSpec* const> external_specs, std::span<const std::string> external_names,
-                 std::span<const ir::TensorSpec* const> slot_specs, std::string name)
-      : first_slot_(first_slot),
-        external_specs_(external_specs),
-        external_names_(external_names),
-        slot_specs_(slot_specs),
-        builder_(std::move(name)) {}
+  SegmentBuilder(int first_slot, const SegmentFacts& facts, std::span<const std::string> external_names, std::string name)
+      : first_slot_(first_slot), facts_(facts), external_names_(external_names), builder_(std::move(name)) {}
 
-  void step(const Step& s);
+  void step(const Instance& instance, const std::vector<ir::Attr>& attrs, const std::optional<ir::ViewResult>& lifted_view);
   std::unique_ptr<Variant> finish(std::vector<int> outputs);
 
  private:
@@ -44,12 +40,10 @@ class SegmentBuilder {
   ir::ValueId scalar_node(Scalar seen, int number);
 
   int first_slot_;
-  std::span<const ir::TensorSpec* const> external_specs_;
+  const SegmentFacts& facts_;
   std::span<const std::string> external_names_;
-  std::span<const ir::TensorSpec* const> slot_specs_;
   ir::GraphBuilder builder_;
   std::map<int, ir::ValueId> slots_, externals_;  // the value that stands for each now
-  std::map<int, ir::ValueId> input_slots_;
   std::unique_ptr<Variant> variant_ = std::make_unique<Variant>();
   std::vector<bool> lifted_;
   std::vector<std::pair<bool, int>> written_;
@@ -60,7 +54,9 @@ class SegmentBuilder {
 ir::ValueId SegmentBuilder::input(bool slot, int index) {
   auto& known = slot ? slots_ : externals_;
   if (auto it = known.find(index); it != known.end()) return it->second;
-  const ir::TensorSpec& spec = slot ? *slot_specs_[static_cast<size_t>(index)] : *external_specs_[static_cast<size_t>(index)];
+  const InputRef& expected = facts_.inputs.at(variant_->inputs.size());
+  internal_check(expected.slot == slot && expected.index == index, "the facts of a segment list its inputs in another order");
+  const ir::TensorSpec& spec = facts_.input_specs[variant_->inputs.size()];
   const ir::ValueId value = builder_.placeholder(spec, slot ? "slot" + std::to_string(index) : external_names_[static_cast<size_t>(index)]);
   variant_->inputs.push_back({slot, index});
   return known[index] = value;
@@ -76,12 +72,14 @@ ir::ValueId SegmentBuilder::scalar_node(Scalar seen, int number) {
   return builder_.scalar(seen, "s" + std::to_string(number));
 }
 
-void SegmentBuilder::step(const Step& s) {
+void SegmentBuilder::step(const Instance& instance, const std::vector<ir::Attr>& recorded,
+                          const std::optional<ir::ViewResult>& lifted_view) {
+  const Step& s = *instance.step;
   if (lifted_.empty()) variant_->first_scalar = s.first_scalar;
   lifted_.resize(static_cast<size_t>(s.scalar_count() - variant_->first_scalar), false);
   builder_.set_source({s.where.file_name(), static_cast<int>(s.where.line())});
   const uint64_t lifted = s.lifted.load(std::memory_order_relaxed);
-  for (size_t i = 0; i < s.outputs.size(); ++i) slot_flags_[s.first_slot + static_cast<int>(i)] = s.output_flags[i];
+  for (int i = 0; i < s.outputs; ++i) slot_flags_[s.first_slot + i] = s.output_flags[static_cast<size_t>(i)];
 
   std::vector<ir::Value> operands;
   int scalar = 0;
@@ -107,17 +105,17 @@ void SegmentBuilder::step(const Step& s) {
     root_of_slot_[slot] = it == root_of_slot_.end() ? key : it->second;
   };
 
-  if (s.view && (lifted >> Step::kViewOffsetBit & 1)) {
-    const ir::ValueId offset = scalar_node(Scalar(s.view->offset), s.scalar_count() - 1);
+  if (lifted_view) {
+    const ir::ValueId offset = scalar_node(Scalar(lifted_view->offset), s.scalar_count() - 1);
     const ir::Value base = operands[0];
     const ir::Value view_operands[] = {base, ir::Value(offset)};
-    const ir::AttrRef attrs[] = {ir::AttrRef(s.view->sizes), ir::AttrRef(s.view->strides)};
+    const ir::AttrRef attrs[] = {ir::AttrRef(lifted_view->sizes), ir::AttrRef(lifted_view->strides)};
     slots_[s.first_slot] = builder_.call_many(ir::view_at(), view_operands, attrs).at(0);
     note_view(s.first_slot);
     return;
   }
 
-  std::vector<ir::AttrRef> attrs(s.attrs.begin(), s.attrs.end());
+  const std::vector<ir::AttrRef> attrs(recorded.begin(), recorded.end());
   if (s.inplace) {
     const ir::ValueId result = builder_.call_inplace(*s.op, operands, attrs);
     const RecordedOperand& self = s.operands[0];
@@ -132,7 +130,7 @@ void SegmentBuilder::step(const Step& s) {
     return;
   }
   const std::vector<int> results = builder_.call_many(*s.op, operands, attrs);
-  for (size_t i = 0; i < s.outputs.size(); ++i) slots_[s.first_slot + static_cast<int>(i)] = results.at(i);
+  for (int i = 0; i < s.outputs; ++i) slots_[s.first_slot + i] = results.at(static_cast<size_t>(i));
   if (s.op->kind == ir::OpKind::View) note_view(s.first_slot);
 }
 
@@ -140,7 +138,6 @@ std::unique_ptr<Variant> SegmentBuilder::finish(std::vector<int> outputs) {
   std::vector<ir::ValueId> values;
   for (int slot : outputs) {
     values.push_back(slots_.at(slot));
-    variant_->output_specs.push_back(*slot_specs_[static_cast<size_t>(slot)]);
     variant_->output_flags.push_back(slot_flags_.at(slot));
   }
   variant_->graph = builder_.finish(std::move(values));
@@ -163,11 +160,30 @@ std::unique_ptr<Variant> SegmentBuilder::finish(std::vector<int> outputs) {
 
 }  // namespace
 
-std::unique_ptr<Variant> build_segment(std::span<Step* const> steps, int first_slot, std::vector<int> outputs,
-                                       std::span<const ir::TensorSpec* const> external_specs, std::span<const std::string> external_names,
-                                       std::span<const ir::TensorSpec* const> slot_specs, std::string name) {
-  SegmentBuilder builder(first_slot, external_specs, external_names, slot_specs, std::move(name));
-  for (const Step* s : steps) builder.step(*s);
+SegmentFacts facts_of(std::span<Instance* const> segment, int first_slot, std::span<const ir::TensorSpec* const> external_specs,
+                      std::span<const ir::TensorSpec* const> slot_specs) {
+  SegmentFacts facts;
+  std::set<std::pair<bool, int>> known;
+  for (const Instance* instance : segment) {
+    const Step& step = *instance->step;
+    for (const RecordedOperand& o : step.operands) {
+      const bool slot = o.kind == RecordedOperand::Kind::Slot;
+      if (!slot && o.kind != RecordedOperand::Kind::External) continue;
+      if ((slot && o.index >= first_slot) || !known.insert({slot, o.index}).second) continue;
+      facts.inputs.push_back({slot, o.index});
+      facts.input_specs.push_back(*(slot ? slot_specs : external_specs)[static_cast<size_t>(o.index)]);
+    }
+    facts.attrs.push_back(instance->attrs);
+    const bool lifted = step.is_view && (step.lifted.load(std::memory_order_relaxed) >> Step::kViewOffsetBit & 1);
+    facts.lifted_views.push_back(lifted ? instance->view : std::nullopt);
+  }
+  return facts;
+}
+
+std::unique_ptr<Variant> build_segment(std::span<Instance* const> segment, int first_slot, std::vector<int> outputs,
+                                       const SegmentFacts& facts, std::span<const std::string> external_names, std::string name) {
+  SegmentBuilder builder(first_slot, facts, external_names, std::move(name));
+  for (size_t i = 0; i < segment.size(); ++i) builder.step(*segment[i], facts.attrs[i], facts.lifted_views[i]);
   return builder.finish(std::move(outputs));
 }
 

@@ -3,11 +3,13 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "frontend/follow/weights.h"
 #include "ir/graph.h"
+#include "ir/op.h"
 #include "jit/executable.h"
 
 namespace tailor::follow {
@@ -57,10 +59,22 @@ class VariantList {
   std::atomic<int> count_{0};
 };
 
-/// Builds the graph of `steps` with `outputs` (slots). `scalar_values`: the values of this call, by number along the path.
-/// Everything but `executable` of the variant is filled.
-std::unique_ptr<Variant> build_segment(std::span<Step* const> steps, int first_slot, std::vector<int> outputs,
-                                       std::span<const ir::TensorSpec* const> external_specs, std::span<const std::string> external_names,
-                                       std::span<const ir::TensorSpec* const> slot_specs, std::string name);
+struct Instance;
+
+/// What a segment's graph is made of besides its steps: everything in it that may depend on sizes.
+struct SegmentFacts {
+  std::vector<InputRef> inputs;                             // in order of first use
+  std::vector<ir::TensorSpec> input_specs;                  // of each
+  std::vector<std::vector<ir::Attr>> attrs;                 // by step
+  std::vector<std::optional<ir::ViewResult>> lifted_views;  // by step: a view whose offset is an argument, its sizes and strides
+};
+/// `external_specs`, `slot_specs`: by number along the path.
+SegmentFacts facts_of(std::span<Instance* const> segment, int first_slot, std::span<const ir::TensorSpec* const> external_specs,
+                      std::span<const ir::TensorSpec* const> slot_specs);
+
+/// Builds the graph of a segment with `outputs` (slots). Everything but `executable`, `output_bytes` and `output_specs` of the variant is
+/// filled. Throws Error naming the user's line where the facts do not fit together.
+std::unique_ptr<Variant> build_segment(std::span<Instance* const> segment, int first_slot, std::vector<int> outputs,
+                                       const SegmentFacts& facts, std::span<const std::string> external_names, std::string name);
 
 }  // namespace tailor::follow

@@ -1,5 +1,7 @@
 #include "frontend/follow/trace.h"
 
+#include <algorithm>
+
 namespace tailor::follow {
 namespace {
 
@@ -14,40 +16,127 @@ bool same_operands(const Step& a, const Step& b) {
 }
 
 bool same_step(const Step& a, const Step& b) {
-  if (a.kind != b.kind || a.op != b.op || a.inplace != b.inplace || !same_operands(a, b)) return false;
-  if (a.ambient_mask != b.ambient_mask || ((a.ambient ^ b.ambient) & a.ambient_mask) != 0) return false;
-  if (a.reads_leaf != b.reads_leaf || a.leaf_flags != b.leaf_flags) return false;
-  if (a.attrs != b.attrs || a.outputs != b.outputs || a.new_externals.size() != b.new_externals.size()) return false;
-  for (size_t i = 0; i < a.new_externals.size(); ++i) {
-    if (!(a.new_externals[i].spec == b.new_externals[i].spec)) return false;
+  return a.kind == b.kind && a.op == b.op && a.inplace == b.inplace && a.ambient_mask == b.ambient_mask &&
+         ((a.ambient ^ b.ambient) & a.ambient_mask) == 0 && same_operands(a, b) && a.reads_leaf == b.reads_leaf &&
+         a.leaf_flags == b.leaf_flags && a.external_arguments.size() == b.external_arguments.size();
+}
+
+bool same_instance(const Instance& a, const Instance& b) {
+  return a.attrs == b.attrs && a.outputs == b.outputs && a.externals == b.externals;
+}
+
+Instance* child_like(Instance* parent, const Instance& wanted) {
+  for (Instance* child = parent->first_child.load(); child; child = child->next_sibling.load()) {
+    if (child->step == wanted.step && same_instance(*child, wanted)) return child;
   }
-  return true;
+  return nullptr;
+}
+
+void link(Instance* parent, Instance* child) {
+  child->parent = parent;
+  child->next_sibling.store(parent->first_child.load(), std::memory_order_relaxed);
+  parent->first_child.store(child, std::memory_order_release);
+  parent->hot.store(child, std::memory_order_release);
 }
 
 }  // namespace
 
 void TraceTree::release_weights() {
   std::lock_guard lock(mutex_);
-  for (const auto& step : steps_)
-    for (const Variant* v = step->variants.head(); v; v = v->next)
-      if (v->weights) v->weights->close();
+  for (const std::shared_ptr<Binding>& b : bindings_) b->release_weights();
 }
 
-Step* TraceTree::add(Step* parent, std::unique_ptr<Step> step) {
-  std::lock_guard lock(mutex_);
-  for (Step* child = parent->first_child.load(); child; child = child->next_sibling.load()) {
-    if (same_step(*child, *step)) return child;
+void Binding::release_weights() const {
+  for (const auto& instance : instances) {
+    for (const Variant* v = instance->variants.head(); v; v = v->next)
+      if (v->weights) v->weights->close();
+    for (const std::shared_ptr<Binding>& fork : instance->forks) fork->release_weights();
   }
+}
+
+Instance* TraceTree::add(Binding& binding, Instance* parent, std::unique_ptr<Step> step, std::unique_ptr<Instance> instance) {
+  std::lock_guard lock(mutex_);
+  for (Instance* child = parent->first_child.load(); child; child = child->next_sibling.load()) {
+    if (same_step(*child->step, *step) && same_instance(*child, *instance)) return child;
+  }
+  Step* under = parent->step;
   Step* added = step.get();
-  added->parent = parent;
-  added->depth = parent->depth + 1;
-  added->next_sibling.store(parent->first_child.load(), std::memory_order_relaxed);
+  added->parent = under;
+  added->depth = under->depth + 1;
+  added->attrs = instance->attrs;
+  added->output_specs = instance->outputs;
+  added->external_specs = instance->externals;
+  added->next_sibling.store(under->first_child.load(), std::memory_order_relaxed);
   if (added->kind == StepKind::Return) paths_.fetch_add(1, std::memory_order_relaxed);
   steps_.push_back(std::move(step));
   size_.fetch_add(1, std::memory_order_relaxed);
-  parent->first_child.store(added, std::memory_order_release);
-  parent->hot.store(added, std::memory_order_release);
-  return added;
+  instance->step = added;
+  link(parent, instance.get());
+  binding.instances.push_back(std::move(instance));
+  under->first_child.store(added, std::memory_order_release);
+  return binding.instances.back().get();
+}
+
+Instance* TraceTree::add(Binding& binding, Instance* parent, std::unique_ptr<Instance> instance) {
+  std::lock_guard lock(mutex_);
+  if (Instance* known = child_like(parent, *instance)) return known;
+  link(parent, instance.get());
+  binding.instances.push_back(std::move(instance));
+  size_.fetch_add(1, std::memory_order_relaxed);
+  return binding.instances.back().get();
+}
+
+std::shared_ptr<Binding> TraceTree::binding(std::span<const int64_t> sizes) {
+  std::lock_guard lock(mutex_);
+  ++clock_;
+  for (const std::shared_ptr<Binding>& b : bindings_) {
+    if (!std::ranges::equal(b->sizes, sizes)) continue;
+    b->last_used = clock_;
+    return b;
+  }
+  const TraceLimits limits;
+  if (bindings_.size() >= limits.bindings || (size() >= limits.steps && !bindings_.empty())) {
+    const auto oldest =
+        std::min_element(bindings_.begin(), bindings_.end(), [](const auto& a, const auto& b) { return a->last_used < b->last_used; });
+    size_.fetch_sub((*oldest)->instances.size() - 1, std::memory_order_relaxed);
+    bindings_.erase(oldest);
+  }
+  auto fresh = std::make_shared<Binding>(std::vector<int64_t>(sizes.begin(), sizes.end()));
+  auto root = std::make_unique<Instance>();
+  root->step = this->root();
+  fresh->instances.push_back(std::move(root));
+  fresh->last_used = clock_;
+  bindings_.push_back(fresh);
+  binding_count_.store(bindings_.size(), std::memory_order_relaxed);
+  return fresh;
+}
+
+void TraceTree::sizes_vary(std::span<const int64_t> sizes) {
+  std::lock_guard lock(mutex_);
+  for (const std::shared_ptr<Binding>& b : bindings_) b->sizes.insert(b->sizes.end(), sizes.begin(), sizes.end());
+}
+
+std::shared_ptr<Binding> TraceTree::fork(Instance* parent, std::unique_ptr<Instance> instance) {
+  std::lock_guard lock(mutex_);
+  ++clock_;
+  for (const std::shared_ptr<Binding>& b : parent->forks) {
+    if (b->first()->step != instance->step || !same_instance(*b->first(), *instance)) continue;
+    b->last_used = clock_;
+    return b;
+  }
+  if (parent->forks.size() >= TraceLimits().forks) {
+    const auto oldest = std::min_element(parent->forks.begin(), parent->forks.end(),
+                                         [](const auto& a, const auto& b) { return a->last_used < b->last_used; });
+    size_.fetch_sub((*oldest)->instances.size(), std::memory_order_relaxed);
+    parent->forks.erase(oldest);
+  }
+  auto fresh = std::make_shared<Binding>(std::vector<int64_t>{});
+  instance->parent = parent;
+  fresh->instances.push_back(std::move(instance));
+  fresh->last_used = clock_;
+  size_.fetch_add(1, std::memory_order_relaxed);
+  parent->forks.push_back(fresh);
+  return fresh;
 }
 
 }  // namespace tailor::follow

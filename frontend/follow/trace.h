@@ -1,18 +1,24 @@
 #pragma once
 // The recorded steps of one entry, as a tree: each path from the root is one way the user's code has gone.
 //
-// Steps are immutable once they can be reached but for the two atomic flags below; children are only ever added. So any number
-// of threads may follow while one records.
+// A step says what is the same whatever the sizes are: op, operands, modes. What it was in a call of certain sizes is an *instance*:
+// specs, integer attributes, where a view lies. The instances of calls whose tensors have the same sizes form a *binding*, a tree beside
+// the tree of steps. Calls are followed along instances; a call of new sizes gets its binding while it is followed, by the ops' own
+// shape rules, and nothing is run for it.
+//
+// Steps and instances are immutable once they can be reached but for the atomic members below; children are only ever added. So any
+// number of threads may follow while one records.
 
 #include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <source_location>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "frontend/follow/segment.h"
+#include "frontend/follow/symbolic.h"
 #include "ir/op.h"
 
 namespace tailor::follow {
@@ -24,13 +30,9 @@ struct RecordedOperand {
   Scalar scalar;   // the value seen when recorded
 };
 
-/// A tensor that the path did not make: an argument, a captured tensor, a parameter, something host code created.
-struct ExternalFact {
-  ir::TensorSpec spec;
-  int argument = -1;  // its number among the call's tensor arguments, or -1
-};
-
 enum class StepKind : uint8_t { Root, Op, Escape, Return };
+
+struct Instance;
 
 struct Step {
   StepKind kind = StepKind::Root;
@@ -39,51 +41,98 @@ struct Step {
   // Op
   const ir::OpDef* op = nullptr;
   bool inplace = false;
+  bool is_view = false;
   uint64_t ambient = 0;
   uint64_t ambient_mask = ~uint64_t{0};  // the modes that its result depends on
   std::vector<RecordedOperand> operands;
-  std::vector<ir::Attr> attrs;
-  std::vector<ir::TensorSpec> outputs;      // specs of the slots it makes (none when in-place)
-  std::vector<ExternalFact> new_externals;  // touched here for the first time
-  std::optional<ir::ViewResult> view;       // View ops: what the view was
-  int written_external = -1;                // in-place: the external whose storage is written, if any
-  uint32_t leaf_flags = 0;                  // in-place ops and views of an external that requires gradients: what kind of leaf it was
-  bool reads_leaf = false;                  // that is so
-  bool spreads_grad = false;                // in-place: what is written requires gradients from then on
-  std::vector<uint32_t> output_flags;       // TensorHead flags that say how gradients flow to each output
+  std::vector<int> external_arguments;  // externals touched here for the first time: their numbers among the arguments, or -1
+  int written_external = -1;            // in-place: the external whose storage is written, if any
+  uint32_t leaf_flags = 0;              // in-place ops and views of an external that requires gradients: what kind of leaf it was
+  bool reads_leaf = false;              // that is so
+  bool spreads_grad = false;            // in-place: what is written requires gradients from then on
+  std::vector<uint32_t> output_flags;   // TensorHead flags that say how gradients flow to each output
   std::source_location where;
 
   // Numbers along the path before this step.
   int depth = 0, first_slot = 0, first_external = 0, first_scalar = 0;
-  int slot_count() const { return first_slot + static_cast<int>(outputs.size()); }
-  int external_count() const { return first_external + static_cast<int>(new_externals.size()); }
-  int scalar_count() const { return first_scalar + scalars + (view ? 1 : 0); }
+  int outputs = 0;  // slots it makes (none when in-place)
   int scalars = 0;  // scalar operands; a view has one number more, its offset
+  int slot_count() const { return first_slot + outputs; }
+  int external_count() const { return first_external + static_cast<int>(external_arguments.size()); }
+  int scalar_count() const { return first_scalar + scalars + (is_view ? 1 : 0); }
 
   /// Scalars (one bit each) and the view's offset that have been seen with another value: run-time arguments from then on.
   std::atomic<uint64_t> lifted{0};
   static constexpr int kViewOffsetBit = 63;
 
-  // Escape, Return: the compiled forms of the segment that ends here.
+  /// What it was when it was first recorded.
+  std::vector<ir::Attr> attrs;
+  std::vector<ir::TensorSpec> output_specs, external_specs;
+  /// Escape, Return: the segment that ends here for all sizes.
+  SymbolicSegment symbolic;
+
+  std::atomic<Step*> first_child{nullptr}, next_sibling{nullptr};
+};
+
+class Binding;
+
+struct Instance {
+  Step* step = nullptr;
+  Instance* parent = nullptr;
+  std::vector<ir::Attr> attrs;
+  std::vector<ir::TensorSpec> outputs;    // of the slots it makes
+  std::vector<ir::TensorSpec> externals;  // of those touched here for the first time
+  std::optional<ir::ViewResult> view;     // what the view was
+
+  /// Escape, Return: the compiled forms of the segment that ends here.
   VariantList variants;
 
-  // Children.
-  std::atomic<Step*> first_child{nullptr}, next_sibling{nullptr};
-  std::atomic<Step*> hot{nullptr};  // the child taken last
+  std::atomic<Instance*> first_child{nullptr}, next_sibling{nullptr};
+  std::atomic<Instance*> hot{nullptr};          // the child taken last
+  std::vector<std::shared_ptr<Binding>> forks;  // children with other sizes of captured tensors; under the tree's mutex
+};
+
+/// The instances of calls whose arguments (and, past a fork, captured tensors) have the same sizes.
+class Binding {
+ public:
+  explicit Binding(std::vector<int64_t> sizes) : sizes(std::move(sizes)) {}
+  std::vector<int64_t> sizes;  // of the arguments' dims that vary, under the tree's mutex; empty for a fork
+  Instance* first() { return instances.front().get(); }
+  void release_weights() const;
+  std::vector<std::unique_ptr<Instance>> instances;  // under the tree's mutex
+  std::atomic<uint64_t> last_used{0};
+};
+
+/// Numbers that a tree does not grow beyond; past them calls run eagerly, or the binding used longest ago is dropped.
+struct TraceLimits {
+  size_t paths = 64, steps = 200'000;
+  size_t bindings = 128, forks = 16;
+  int variants = 8;      // of one segment in one size
+  int single_sizes = 8;  // a segment that cannot be compiled for all sizes is compiled for so many
+  int attempts = 3;      // to compile a segment for all sizes
 };
 
 class TraceTree {
  public:
   TraceTree() { steps_.push_back(std::make_unique<Step>()); }
   Step* root() { return steps_.front().get(); }
-  /// Adds a child of `parent`, or returns the equal one that another thread has added meanwhile.
-  Step* add(Step* parent, std::unique_ptr<Step> step);
+  /// Adds a child of `parent`'s step and its instance below `parent`, or returns the equal one that another thread has added meanwhile.
+  Instance* add(Binding& binding, Instance* parent, std::unique_ptr<Step> step, std::unique_ptr<Instance> instance);
+  /// Adds an instance of a known step.
+  Instance* add(Binding& binding, Instance* parent, std::unique_ptr<Instance> instance);
+  /// The binding for these sizes of arguments: found, or new with the root's instance only.
+  std::shared_ptr<Binding> binding(std::span<const int64_t> sizes);
+  /// Further dims of arguments vary from now on; so far they had these sizes.
+  void sizes_vary(std::span<const int64_t> sizes);
+  /// A binding below `parent` that begins with `instance`, or the one that begins so already.
+  std::shared_ptr<Binding> fork(Instance* parent, std::unique_ptr<Instance> instance);
   std::mutex& mutex() { return mutex_; }
   /// Lets go of the weights that compiled forms have laid out; they run without from now on.
   void release_weights();
   /// Held by the thread that compiles one of the tree's segments.
   std::mutex& compiling() { return compiling_; }
   size_t size() const { return size_.load(std::memory_order_relaxed); }
+  size_t bindings() const { return binding_count_.load(std::memory_order_relaxed); }
   /// How often a number has turned out to vary: compiled forms older than that have to look which.
   std::atomic<uint64_t> lifts{0};
   size_t paths() const { return paths_.load(std::memory_order_relaxed); }
@@ -91,7 +140,9 @@ class TraceTree {
  private:
   std::mutex mutex_, compiling_;
   std::vector<std::unique_ptr<Step>> steps_;
-  std::atomic<size_t> size_{1}, paths_{0};
+  std::vector<std::shared_ptr<Binding>> bindings_;
+  uint64_t clock_ = 0;
+  std::atomic<size_t> size_{1}, paths_{0}, binding_count_{0};
 };
 
 }  // namespace tailor::follow

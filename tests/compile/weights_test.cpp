@@ -151,8 +151,8 @@ TEST_F(Weights, ExposureAfterPackingGivesTheCopyBack) {
 TEST_F(Weights, EntriesShareCopiesAndGiveThemBack) {
   auto net = std::make_shared<Net>();
   {
-    auto f = compile(net);
-    auto g = compile(net, {.pure = true});
+    auto f = compile(net, {.dynamic = Dynamic::Never});
+    auto g = compile(net, {.dynamic = Dynamic::Never, .pure = true});
     for (const int64_t rows : {1, 2, 30}) {
       settle(f, randn({rows, 96}));
       settle(g, randn({rows, 96}));
@@ -164,7 +164,7 @@ TEST_F(Weights, EntriesShareCopiesAndGiveThemBack) {
     g.reset();
     EXPECT_EQ(packs(), 0);
   }
-  auto one = compile(net, {.cache_size_limit = 1});
+  auto one = compile(net, {.dynamic = Dynamic::Never, .cache_size_limit = 1});
   settle(one, randn({2, 96}));
   EXPECT_EQ(packs(), kWeights);
   one(randn({3, 96}));  // takes the place of the first entry

@@ -111,7 +111,8 @@ TEST(Robustness, NamesOfFunctions) {
 
 // A62
 TEST(Robustness, CacheAtItsLimit) {
-  auto f = compile([](Tensor x) { return x + 1; }, {.cache_size_limit = 8, .at_limit = CacheLimitPolicy::RunEager});
+  auto f =
+      compile([](Tensor x) { return x + 1; }, {.dynamic = Dynamic::Never, .cache_size_limit = 8, .at_limit = CacheLimitPolicy::RunEager});
   for (int64_t n = 1; n <= 12; ++n) EXPECT_EQ(f(ones({n})).sum().item<float>(), static_cast<float>(2 * n));
   EXPECT_EQ(f.stats().entries, 8);
   EXPECT_EQ(f.stats().eager.at_limit, 4u);
@@ -119,7 +120,7 @@ TEST(Robustness, CacheAtItsLimit) {
   for (int64_t n = 1; n <= 8; ++n) f(ones({n}));
   EXPECT_EQ(f.stats().hits, hits + 8);
   EXPECT_EQ(f.stats().misses, misses);
-  auto g = compile([](Tensor x) { return x + 1; }, {.cache_size_limit = 2});
+  auto g = compile([](Tensor x) { return x + 1; }, {.dynamic = Dynamic::Never, .cache_size_limit = 2});
   for (int round = 0; round < 3; ++round)
     for (int64_t n = 1; n <= 4; ++n) EXPECT_EQ(g(ones({n})).sum().item<float>(), static_cast<float>(2 * n));
   EXPECT_EQ(g.stats().entries, 2);

@@ -3,6 +3,7 @@
 
 #include "tailor/compile.h"
 #include "tailor/cuda.h"
+#include "tailor/dynamic.h"
 #include "tailor/indexing.h"
 #include "tailor/io.h"
 #include "tailor/log.h"

@@ -1,0 +1,111 @@
+// The guards of an entry, and sizes that turn out to vary.
+
+#include <algorithm>
+#include <sstream>
+
+#include "frontend/compile/entry.h"
+#include "frontend/compile/facts.h"
+#include "frontend/size_marks.h"
+#include "runtime/log.h"
+
+namespace tailor::detail {
+namespace {
+
+/// The range that a symbolic size may take; null for a size that is not to be symbolic.
+std::optional<guards::DimRange> symbolic_range(const TensorHead* tensor, int dim, int64_t size, bool unmarked_too) {
+  const DimMark* mark = tensor ? mark_of(static_cast<const TensorImpl&>(*tensor), dim) : nullptr;
+  if (mark ? mark->kind == DimMark::Kind::Static : !unmarked_too) return std::nullopt;
+  const guards::DimRange range{dim, mark ? std::max<int64_t>(mark->min, 2) : 2, mark ? mark->max : INT64_MAX};
+  return size >= range.min && size <= range.max ? std::optional(range) : std::nullopt;
+}
+
+bool is_dynamic(const EntryGuards::ArgumentFact& fact, int dim) {
+  return std::any_of(fact.dynamic.begin(), fact.dynamic.end(), [&](const guards::DimRange& r) { return r.dim == dim; });
+}
+
+}  // namespace
+
+void EntryGuards::build(const ArgumentNames& names) {
+  require_structure(set, structure, names);
+  for (const ArgumentFact& fact : arguments) set.require_spec(fact.argument, &fact.spec, fact.path, fact.source, fact.dynamic);
+  set.seal();
+}
+
+void EntryGuards::sizes_of(const guards::CallDescriptor& call, std::vector<int64_t>& out) const {
+  out.clear();
+  for (const Dim& d : dynamic) out.push_back(call.tensors[static_cast<size_t>(d.argument)].spec->sizes[static_cast<size_t>(d.dim)]);
+}
+
+void Entry::set_guards(std::unique_ptr<const EntryGuards> guards) {
+  std::lock_guard lock(mutex_);
+  guards_.store(guards.get(), std::memory_order_release);
+  all_guards_.push_back(std::move(guards));
+}
+
+void Entry::make_guards(const Invocation& invocation, std::span<TensorHead* const> arguments, std::span<const int64_t> structure) {
+  auto made = std::make_unique<EntryGuards>();
+  made->structure.assign(structure.begin(), structure.end());
+  std::vector<int64_t> sizes;
+  for (const follow::Instance* instance : invocation.path()) {
+    const follow::Step& step = *instance->step;
+    for (size_t i = 0; i < instance->externals.size(); ++i) {
+      const int argument = step.external_arguments[i];
+      if (argument < 0) continue;
+      const ir::TensorSpec& spec = instance->externals[i];
+      EntryGuards::ArgumentFact fact{argument,
+                                     spec,
+                                     argument_path(argument),
+                                     ir::SourceLocation{step.where.file_name(), static_cast<int>(step.where.line())}.str(),
+                                     {}};
+      for (int d = 0; d < static_cast<int>(spec.rank()); ++d) {
+        const int64_t size = spec.sizes[static_cast<size_t>(d)];
+        if (const auto range = symbolic_range(arguments[static_cast<size_t>(argument)], d, size, all_dynamic())) {
+          fact.dynamic.push_back(*range);
+          made->dynamic.push_back({argument, d});
+          sizes.push_back(size);
+        }
+      }
+      made->arguments.push_back(std::move(fact));
+    }
+  }
+  made->build(names);
+  tree.sizes_vary(sizes);
+  set_guards(std::move(made));
+}
+
+bool Entry::widen(const guards::CallDescriptor& call, std::span<TensorHead* const> arguments) {
+  if (!dynamic()) return false;
+  const EntryGuards& now = *guards();
+  auto wider = std::make_unique<EntryGuards>();
+  wider->arguments = now.arguments;
+  wider->structure = now.structure;
+  wider->dynamic = now.dynamic;
+  std::vector<int64_t> sizes;  // that the new symbols had so far
+  std::ostringstream what;
+  if (call.structure.size() != now.structure.size()) return false;
+  for (EntryGuards::ArgumentFact& fact : wider->arguments) {
+    const auto index = static_cast<size_t>(fact.argument);
+    if (index >= call.tensors.size() || !call.tensors[index].spec) return false;
+    const ir::TensorSpec& got = *call.tensors[index].spec;
+    if (got.rank() != fact.spec.rank()) return false;
+    for (int d = 0; d < static_cast<int>(got.rank()); ++d) {
+      const int64_t size = got.sizes[static_cast<size_t>(d)], seen = fact.spec.sizes[static_cast<size_t>(d)];
+      if (size == seen || is_dynamic(fact, d)) continue;
+      const auto range = symbolic_range(arguments[index], d, size, true);
+      if (!range || seen < range->min || seen > range->max) return false;
+      fact.dynamic.push_back(*range);
+      wider->dynamic.push_back({fact.argument, d});
+      sizes.push_back(seen);
+      what << (sizes.size() > 1 ? ", " : "") << fact.path << ".size(" << d << ") (" << seen << ", now " << size << ")";
+    }
+  }
+  if (sizes.empty()) return false;
+  wider->build(names);
+  if (!wider->set.check(call)) return false;
+  if (log_enabled(LogChannel::Recompiles)) log(LogChannel::Recompiles, tag(), "becomes symbolic: " + what.str());
+  tree.sizes_vary(sizes);
+  set_guards(std::move(wider));
+  return true;
+}
+
+}  // namespace tailor::detail

@@ -1,0 +1,168 @@
+// Following a call of new sizes: the ops' shape rules say what each recorded step is in it.
+
+#include <algorithm>
+
+#include "frontend/follow/invocation.h"
+#include "runtime/ambient.h"
+
+namespace tailor {
+
+using follow::Instance;
+using follow::RecordedOperand;
+using follow::Step;
+using follow::StepKind;
+using Kind = RecordedOperand::Kind;
+
+namespace {
+
+/// Whether `got` may be the same thing as `seen` in another size. Sizes 0 and 1 mean something of their own.
+bool differs_in_size_only(const ir::TensorSpec& seen, const ir::TensorSpec& got) {
+  if (seen.dtype != got.dtype || seen.device != got.device || seen.requires_grad != got.requires_grad || seen.rank() != got.rank())
+    return false;
+  for (size_t d = 0; d < seen.sizes.size(); ++d) {
+    if (seen.sizes[d] != got.sizes[d] && (seen.sizes[d] < 2 || got.sizes[d] < 2)) return false;
+  }
+  return true;
+}
+
+bool same_kind(const ir::AttrRef& seen, const ir::AttrRef& got) {
+  if (seen.kind != got.kind) return false;
+  switch (seen.kind) {
+    case ir::AttrRef::Kind::Int: return true;
+    case ir::AttrRef::Kind::Ints: return seen.count == got.count;
+    default: return seen == got;
+  }
+}
+
+}  // namespace
+
+/// Whether the call may be `step` in other sizes; `exactly`: with the attributes recorded.
+bool Invocation::is_instance_of(const Step& step, const OpCall& call, bool exactly) const {
+  if (step.kind != StepKind::Op || step.op != &call.op || step.inplace != call.inplace) return false;
+  if (((step.ambient ^ ambient_word()) & step.ambient_mask) != 0) return false;
+  if (step.operands.size() != call.operands.size() || step.attrs.size() != call.attrs.size()) return false;
+  int bound = bound_;
+  for (size_t i = 0; i < call.operands.size(); ++i) {
+    const RecordedOperand& recorded = step.operands[i];
+    const Operand& got = call.operands[i];
+    const auto index = static_cast<size_t>(recorded.index);
+    switch (recorded.kind) {
+      case Kind::None:
+        if (!got.is_none()) return false;
+        break;
+      case Kind::Scalar:
+        if (!got.is_scalar() || got.scalar.kind() != recorded.scalar.kind()) return false;
+        break;
+      case Kind::Slot:
+        if (!got.is_tensor() || recorded.index >= used_slots_ || got.tensor != slots_[index].get() || got.tensor->id != slot_ids_[index])
+          return false;
+        break;
+      case Kind::External:
+        if (!got.is_tensor()) return false;
+        if (recorded.index < bound_) {
+          if (got.tensor != externals_[index].get() || got.tensor->id != checked_ids_[index]) return false;
+        } else if (recorded.index < bound) {  // touched by this very step before
+          const auto first = std::find_if(step.operands.begin(), step.operands.end(),
+                                          [&](const RecordedOperand& o) { return o.kind == Kind::External && o.index == recorded.index; });
+          if (got.tensor != call.operands[static_cast<size_t>(first - step.operands.begin())].tensor) return false;
+        } else {
+          if (is_own_slot(*got.tensor)) return false;
+          if (!differs_in_size_only(step.external_specs[index - static_cast<size_t>(step.first_external)], got.tensor->spec)) return false;
+          bound = recorded.index + 1;
+        }
+        break;
+    }
+  }
+  if (step.reads_leaf && leaf_flags(*call.operands[0].tensor) != step.leaf_flags) return false;
+  for (size_t i = 0; i < call.attrs.size(); ++i) {
+    const ir::AttrRef recorded = step.attrs[i].ref();
+    if (exactly ? !(recorded == call.attrs[i]) : !same_kind(recorded, call.attrs[i])) return false;
+  }
+  return true;
+}
+
+/// What the step is in this call; null where the op's rules refuse it (recording will throw that where it belongs).
+std::unique_ptr<Instance> Invocation::infer_instance(Step& step, const OpCall& call) const {
+  auto instance = std::make_unique<Instance>();
+  instance->step = &step;
+  instance->attrs.assign(call.attrs.begin(), call.attrs.end());
+  std::vector<ir::SpecOperand> operands;
+  for (size_t i = 0; i < call.operands.size(); ++i) {
+    const Operand& o = call.operands[i];
+    if (o.is_tensor()) {
+      operands.emplace_back(&o.tensor->spec);
+      const RecordedOperand& recorded = step.operands[i];
+      if (recorded.kind == Kind::External && recorded.index == bound_ + static_cast<int>(instance->externals.size()))
+        instance->externals.push_back(o.tensor->spec);
+    } else if (o.is_scalar()) {
+      operands.emplace_back(o.scalar);
+    } else {
+      operands.emplace_back();
+    }
+  }
+  try {
+    if (step.is_view) {
+      instance->view = call.op.view(*operands[0].tensor, call.attrs);
+      ir::TensorSpec spec = step.output_specs.at(0);
+      spec.sizes = instance->view->sizes;
+      spec.strides = instance->view->strides;
+      instance->outputs.push_back(std::move(spec));
+      return instance;
+    }
+    std::vector<ir::TensorSpec> inferred = call.op.infer(call.op, ir::SpecCall{operands, call.attrs});
+    if (step.inplace) return inferred.at(0).sizes == operands[0].tensor->sizes ? std::move(instance) : nullptr;
+    if (inferred.size() != step.output_specs.size()) return nullptr;
+    for (size_t j = 0; j < inferred.size(); ++j) {
+      const ir::TensorSpec& seen = step.output_specs[j];
+      if (inferred[j].dtype != seen.dtype || inferred[j].rank() != seen.rank()) return nullptr;
+      inferred[j].device = seen.device;
+      inferred[j].requires_grad = seen.requires_grad;
+    }
+    instance->outputs = std::move(inferred);
+    return instance;
+  } catch (const Error&) { return nullptr; }
+}
+
+/// A recorded step that this op is in the sizes of this call, which it was not seen in so far.
+Step* Invocation::step_in_other_sizes(const OpCall& call, bool* fork) const {
+  if (!host_.dynamic()) return nullptr;
+  for (const bool exactly : {true, false}) {
+    for (Step* step = cursor_->step->first_child.load(std::memory_order_acquire); step;
+         step = step->next_sibling.load(std::memory_order_acquire)) {
+      if (!is_instance_of(*step, call, exactly)) continue;
+      const Instance* seen = cursor_->first_child.load(std::memory_order_acquire);
+      while (seen && seen->step != step) seen = seen->next_sibling.load(std::memory_order_acquire);
+      *fork = seen != nullptr;
+      if (!seen) return step;
+      // All sizes before it are the same: only tensors touched here for the first time can have made the difference. Integers that differ
+      // for another reason make another step.
+      bool other_sizes = false;
+      for (size_t i = 0; i < call.operands.size(); ++i) {
+        const RecordedOperand& o = step->operands[i];
+        if (o.kind != Kind::External || o.index < bound_) continue;
+        const auto number = static_cast<size_t>(o.index - step->first_external);
+        other_sizes = other_sizes || call.operands[i].tensor->spec.sizes != seen->externals[number].sizes;
+      }
+      if (other_sizes) return step;
+    }
+  }
+  return nullptr;
+}
+
+Instance* Invocation::instantiate(const OpCall& call) {
+  bool fork = false;
+  Step* step = step_in_other_sizes(call, &fork);
+  if (!step) return nullptr;
+  std::unique_ptr<Instance> fresh = infer_instance(*step, call);
+  if (!fresh) return nullptr;
+  Instance* instance = add_instance(std::move(fresh), fork);
+  return matches(*instance, call) ? instance : nullptr;
+}
+
+Instance* Invocation::add_instance(std::unique_ptr<Instance> fresh, bool fork) {
+  if (!fork) return tree_.add(binding(), cursor_, std::move(fresh));
+  bindings_.push_back(tree_.fork(cursor_, std::move(fresh)));
+  return binding().first();
+}
+
+}  // namespace tailor

@@ -1,0 +1,228 @@
+#include "frontend/follow/symbolic.h"
+
+#include <algorithm>
+#include <map>
+
+#include "frontend/follow/trace.h"
+#include "runtime/error.h"
+
+namespace tailor::follow {
+namespace {
+
+enum class NumberKind : uint8_t { Size, Stride, Attribute };
+struct Place {
+  NumberKind kind;
+  size_t input = 0;  // Size, Stride: which input
+  int dim = 0;
+};
+
+bool has_plain_layout(const ir::TensorSpec& spec) { return spec.strides == contiguous_strides(spec.sizes); }
+
+/// Calls visit(place, number) for every number, in a fixed order; what it assigns is written back.
+template <class Visit>
+void each_number(SegmentFacts& facts, const std::vector<bool>& plain, Visit&& visit) {
+  for (size_t i = 0; i < facts.inputs.size(); ++i) {
+    ir::TensorSpec& spec = facts.input_specs[i];
+    for (size_t d = 0; d < spec.sizes.size(); ++d) visit(Place{NumberKind::Size, i, static_cast<int>(d)}, spec.sizes[d]);
+    if (plain[i]) {
+      spec.strides = contiguous_strides(spec.sizes);
+    } else {
+      for (size_t d = 0; d < spec.strides.size(); ++d) visit(Place{NumberKind::Stride, i, static_cast<int>(d)}, spec.strides[d]);
+    }
+  }
+  for (size_t s = 0; s < facts.attrs.size(); ++s) {
+    if (std::optional<ir::ViewResult>& view = facts.lifted_views[s]) {
+      for (int64_t& size : view->sizes) visit(Place{NumberKind::Attribute}, size);
+      for (int64_t& stride : view->strides) visit(Place{NumberKind::Attribute}, stride);
+      continue;
+    }
+    for (ir::Attr& attr : facts.attrs[s]) {
+      const ir::AttrRef ref = attr.ref();
+      if (ref.kind == ir::AttrRef::Kind::Int) {
+        int64_t value = ref.as_int();
+        visit(Place{NumberKind::Attribute}, value);
+        attr = ir::Attr(ir::AttrRef(value));
+      } else if (ref.kind == ir::AttrRef::Kind::Ints) {
+        std::vector<int64_t> values = ref.as_ints().vec();
+        for (int64_t& value : values) visit(Place{NumberKind::Attribute}, value);
+        attr = ir::Attr(ir::AttrRef(values));
+      }
+    }
+  }
+}
+
+std::vector<bool> plain_layouts(const SegmentFacts& facts) {
+  std::vector<bool> plain;
+  for (const ir::TensorSpec& spec : facts.input_specs) plain.push_back(has_plain_layout(spec));
+  return plain;
+}
+
+SegmentFacts at(SegmentFacts facts, const std::vector<bool>& plain, std::span<const SizeExpr> numbers, std::span<const int64_t> symbols) {
+  size_t n = 0;
+  each_number(facts, plain, [&](const Place&, int64_t& value) { value = numbers[n++](symbols); });
+  return facts;
+}
+
+/// Finds symbols and an expression for every number.
+class Explanation {
+ public:
+  Explanation(std::span<const SegmentFacts> calls, std::span<const SizeMark> marks) : current_(calls.back()), marks_(marks) {
+    plain_ = plain_layouts(current_);
+    for (const SegmentFacts& call : calls) {
+      const bool same_layout = plain_layouts(call) == plain_;
+      std::vector<int64_t> numbers = numbers_of(call);
+      if (same_layout && std::find(calls_.begin(), calls_.end(), numbers) == calls_.end()) calls_.push_back(std::move(numbers));
+    }
+    each_number(current_, plain_, [&](const Place& place, int64_t&) { places_.push_back(place); });
+    std::erase_if(calls_, [&](const auto& numbers) { return numbers.size() != places_.size(); });
+  }
+
+  bool explain() {
+    if (calls_.size() < 2 && marks_.empty()) return false;
+    values_.assign(calls_.size(), {});
+    for (size_t n = 0; n < places_.size(); ++n) {
+      if (places_[n].kind == NumberKind::Size) size(n);
+    }
+    for (size_t n = 0; n < places_.size(); ++n) {
+      if (places_[n].kind == NumberKind::Size) continue;
+      const auto e = explain_number(column(n), values_);
+      if (!e) return false;
+      numbers_[n] = *e;
+    }
+    return !symbols_.empty();
+  }
+
+  std::vector<size_t> symbols_;           // places
+  std::vector<jit::SymbolRange> ranges_;  // of each
+  std::map<size_t, SizeExpr> numbers_;    // by place
+  std::vector<bool> plain_;
+
+ private:
+  std::vector<int64_t> column(size_t n) const {
+    std::vector<int64_t> all;
+    for (const auto& call : calls_) all.push_back(call[n]);
+    return all;
+  }
+  const SizeMark* mark_of(const Place& place) const {
+    for (const SizeMark& m : marks_) {
+      const InputRef& input = current_.inputs[place.input];
+      if (m.input.slot == input.slot && m.input.index == input.index && m.dim == place.dim) return &m;
+    }
+    return nullptr;
+  }
+
+  // Two sizes that have varied together are one symbol, or one and its neighbour; other relations between the sizes of inputs are
+  // more likely chance than meaning.
+  void size(size_t n) {
+    const std::vector<int64_t> seen = column(n);
+    const SizeMark* mark = mark_of(places_[n]);
+    const bool varies = std::any_of(seen.begin(), seen.end(), [&](int64_t v) { return v != seen[0]; });
+    if (!varies && !mark) {
+      numbers_[n] = SizeExpr::number(seen[0]);
+      return;
+    }
+    if (const auto e = explain_number(seen, values_);
+        e && !symbols_.empty() && e->linear.size() == 1 && e->factor == 0 && e->divisor == 1) {
+      const bool neighbour = e->linear[0].second == 1 && e->constant >= -1 && e->constant <= 1;
+      if (neighbour || calls_.size() > 2) {
+        numbers_[n] = *e;
+        return;
+      }
+    }
+    const auto index = static_cast<int>(symbols_.size());
+    numbers_[n] = SizeExpr::symbol(index);
+    symbols_.push_back(n);
+    jit::SymbolRange range;
+    range.hint = calls_.back()[n];
+    if (mark) {
+      range.min = std::max<int64_t>(mark->min, 2);
+      range.max = mark->max;
+    }
+    ranges_.push_back(range);
+    for (size_t k = 0; k < calls_.size(); ++k) values_[k].push_back(calls_[k][n]);
+  }
+
+  SegmentFacts current_;
+  std::span<const SizeMark> marks_;
+  std::vector<Place> places_;
+  std::vector<std::vector<int64_t>> calls_;   // the numbers of each call
+  std::vector<std::vector<int64_t>> values_;  // the symbols in each call
+};
+
+}  // namespace
+
+std::vector<int64_t> numbers_of(const SegmentFacts& facts) {
+  std::vector<int64_t> numbers;
+  SegmentFacts copy = facts;
+  each_number(copy, plain_layouts(facts), [&](const Place&, const int64_t& value) { numbers.push_back(value); });
+  return numbers;
+}
+
+std::unique_ptr<SymbolicForm> compile_symbolic(std::span<Instance* const> segment, int first_slot, std::vector<int> outputs,
+                                               std::span<const SegmentFacts> calls, std::span<const SizeMark> marks,
+                                               std::span<const std::string> external_names, const std::string& name,
+                                               const jit::CompileOptions& options) {
+  Explanation found(calls, marks);
+  if (!found.explain()) return nullptr;
+  for (const jit::SymbolRange& range : found.ranges_) {
+    if (range.hint < range.min || range.hint > range.max) return nullptr;
+  }
+  auto result = std::make_unique<SymbolicForm>();
+  result->symbols = found.symbols_;
+  for (auto& [place, expression] : found.numbers_) result->numbers.push_back(std::move(expression));
+  const SegmentFacts& now = calls.back();
+  const auto graph_at = [&](std::span<const int64_t> values) {
+    const SegmentFacts facts = at(now, found.plain_, result->numbers, values);
+    return std::move(build_segment(segment, first_slot, outputs, facts, external_names, name)->graph);
+  };
+  result->family = jit::compile_family(graph_at, found.ranges_, options);
+  if (!result->family) {
+    // A mark that cannot be kept is an error that says where: user code forces the size to one value.
+    std::vector<int64_t> values;
+    for (const jit::SymbolRange& range : found.ranges_) values.push_back(range.hint);
+    for (const SizeMark& mark : marks) {
+      if (!mark.required) continue;
+      for (size_t s = 0; s < values.size(); ++s) {
+        std::vector<int64_t> other = values;
+        other[s] += other[s] < found.ranges_[s].max ? 1 : -1;
+        try {
+          graph_at(other);
+        } catch (const Error& error) {
+          const std::string path = mark.input.slot ? "a value" : external_names[static_cast<size_t>(mark.input.index)];
+          detail::raise<MarkError>("mark_dynamic: dimension ", mark.dim, " of ", path, " cannot vary, the code forces it to ", values[s],
+                                   ": ", error.what());
+        }
+      }
+    }
+    return nullptr;
+  }
+  result->form = build_segment(segment, first_slot, std::move(outputs), now, external_names, name);
+  return result;
+}
+
+std::unique_ptr<Variant> SymbolicForm::bind(const SegmentFacts& facts) const {
+  const std::vector<int64_t> given = numbers_of(facts);
+  if (given.size() != numbers.size()) return nullptr;
+  std::vector<int64_t> values;
+  for (size_t place : symbols) values.push_back(given[place]);
+  for (size_t n = 0; n < given.size(); ++n) {
+    if (numbers[n](values) != given[n]) return nullptr;
+  }
+  std::shared_ptr<const jit::Executable> executable = family->bind(values);
+  if (!executable) return nullptr;
+  auto variant = std::make_unique<Variant>();
+  variant->outputs = form->outputs;
+  variant->inputs = form->inputs;
+  variant->scalars = form->scalars;
+  variant->written = form->written;
+  variant->write_counts = form->write_counts;
+  variant->lifted = form->lifted;
+  variant->first_scalar = form->first_scalar;
+  variant->is_output = form->is_output;
+  variant->output_flags = form->output_flags;
+  variant->lifts_seen = form->lifts_seen;
+  variant->executable = std::move(executable);
+  return variant;
+}
+
+}  // namespace tailor::follow
