@@ -7,6 +7,7 @@
 
 #include "ir/host_tensor.h"
 #include "ir/passes/passes.h"
+#include "jit/batch_last.h"
 #include "jit/concatenate.h"
 #include "jit/lower.h"
 #include "kernels/epilogue.h"
@@ -43,8 +44,9 @@ class Lowerer {
   Lowerer(const Graph& graph, const CompileOptions& options) : options_(options) {
     const bool eager = options.backend == Backend::Eager;
     out_.report.ops = static_cast<int>(graph.nodes.size());
-    out_.graph = eager ? ir::decompose(graph, [](const Graph&, const Node& n) { return kernels::find_kernel(*n.op) != nullptr; })
-                       : write_parts_in_place(ir::optimize(graph, [](const Graph&, const Node& n) { return is_called_whole(n); }));
+    out_.graph =
+        eager ? ir::decompose(graph, [](const Graph&, const Node& n) { return kernels::find_kernel(*n.op) != nullptr; })
+              : write_parts_in_place(put_batch_last(ir::optimize(graph, [](const Graph&, const Node& n) { return is_called_whole(n); })));
     out_.report.passes_ms = clock_.lap();
   }
 

@@ -1,10 +1,24 @@
 #include "ir/ops/conv.h"
 
+#include <algorithm>
 #include <string>
 
 namespace tailor::ir {
 
 bool is_transposed_conv(const OpDef& op) { return op.name == "conv_transpose2d"; }
+
+TensorSpec batch_first(const TensorSpec& spec) {
+  check(spec.rank() == 4, "conv2d_batch_last: Expected 4D input, but got input of size: ", spec.sizes);
+  TensorSpec result = spec;
+  for (Dims* dims : {&result.sizes, &result.strides}) std::rotate(dims->begin(), dims->end() - 1, dims->end());
+  return result;
+}
+
+Dims batch_last_sizes(IntArrayRef sizes) {
+  Dims result(sizes);
+  std::rotate(result.begin(), result.begin() + 1, result.end());
+  return result;
+}
 
 Dims conv_padding(std::string_view mode, IntArrayRef stride, IntArrayRef kernel, IntArrayRef dilation) {
   check(mode == "valid" || mode == "same", "Invalid padding string: '", mode, "'");
@@ -140,20 +154,26 @@ ConvShape conv_shape(const OpDef& op, const TensorSpec& input, const TensorSpec&
 
 namespace {
 
+std::vector<TensorSpec> infer_batch_last(const OpDef& op, const SpecCall& call) {
+  const TensorSpec input = batch_first(call.tensor(0));
+  const ConvShape s = conv_shape(op, input, call.tensor(1), call.has_tensor(2) ? &call.tensor(2) : nullptr, call.attrs);
+  return {TensorSpec(input.dtype, batch_last_sizes(s.out_sizes), input.device)};
+}
+
 std::vector<TensorSpec> infer_conv(const OpDef& op, const SpecCall& call) {
   const ConvShape s = conv_shape(op, call.tensor(0), call.tensor(1), call.has_tensor(2) ? &call.tensor(2) : nullptr, call.attrs);
   return {TensorSpec(call.tensor(0).dtype, s.out_sizes, call.tensor(0).device)};
 }
 
 [[maybe_unused]] const bool registered = [] {
-  for (const std::string_view name : {"conv1d", "conv2d", "conv3d", "conv_transpose2d"}) {
+  for (const std::string_view name : {"conv1d", "conv2d", "conv3d", "conv_transpose2d", "conv2d_batch_last"}) {
     OpDef def;
     def.name = name;
     def.kind = OpKind::Contraction;
     def.operand_names = {"input", "weight", "bias"};
     def.attr_names = {"stride", "padding", "dilation", "groups"};
     if (is_transposed_conv(def)) def.attr_names = {"stride", "padding", "output_padding", "groups", "dilation"};
-    def.infer = infer_conv;
+    def.infer = name == "conv2d_batch_last" ? infer_batch_last : infer_conv;
     register_op(std::move(def));
   }
   return true;

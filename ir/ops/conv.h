@@ -3,6 +3,8 @@
 //
 //   conv1d conv2d conv3d   input, weight [out, in / groups, ...], bias [out]?;   stride, padding, dilation, groups
 //   conv_transpose2d       input, weight [in, out / groups, ...], bias [out]?;   stride, padding, output_padding, groups, dilation
+//   conv2d_batch_last          as conv2d, but input [C, H, W, N] and result [out, H, W, N]: what compiled code makes of conv2d where
+//                              the images of a batch serve as lanes (jit/batch_last.h)
 //
 // stride, padding and dilation are one integer or one per spatial dim (none: 1, 0, 1). The padding of conv1d to conv3d may also give
 // two integers per dim, before and after: that is what "same" means when the total is odd, see conv_padding. Sums are accumulated in
@@ -37,5 +39,8 @@ struct ConvShape {
 ConvShape conv_shape(const OpDef& op, const TensorSpec& input, const TensorSpec& weight, const TensorSpec* bias,
                      std::span<const AttrRef> attrs);
 bool is_transposed_conv(const OpDef& op);
+/// [C, H, W, N] seen as [N, C, H, W]; and the sizes of a result the other way round.
+TensorSpec batch_first(const TensorSpec& spec);
+Dims batch_last_sizes(IntArrayRef sizes);
 
 }  // namespace tailor::ir

@@ -60,8 +60,23 @@ std::vector<HostTensor> reference_conv(const ReferenceCall& call) {
   return {std::move(out)};
 }
 
+// Image by image through the other one.
+std::vector<HostTensor> reference_batch_last(const ReferenceCall& call) {
+  const TensorSpec first = batch_first(call.tensor(0).spec);
+  const TensorSpec out = batch_first(call.output_specs[0]);
+  HostTensor input = gather(call.tensor(0).bytes.data(), first);
+  std::vector<HostOperand> operands(call.operands.begin(), call.operands.end());
+  operands[0] = HostOperand(&input);
+  const TensorSpec dense(out.dtype, out.sizes, out.device);
+  const HostTensor result = reference_conv({*find_op("conv2d"), operands, call.attrs, {&dense, 1}}).at(0);
+  HostTensor last(call.output_specs[0]);
+  scatter(result, last.bytes.data(), batch_first(last.spec));
+  return {std::move(last)};
+}
+
 [[maybe_unused]] const bool registered = [] {
   for (const std::string_view name : {"conv1d", "conv2d", "conv3d", "conv_transpose2d"}) register_reference(name, reference_conv);
+  register_reference("conv2d_batch_last", reference_batch_last);
   return true;
 }();
 

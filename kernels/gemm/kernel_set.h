@@ -18,6 +18,17 @@ using TileFn = void (*)(int64_t k, const T* a, int64_t a_row, const T* b, int64_
 template <class T>
 using IndirectTileFn = void (*)(int64_t k, const T* a, const T* b, const int64_t* offsets, T* c, int64_t c_row, int64_t columns);
 
+/// Where row k of both operands is: its number in A, and its first element in B.
+struct Tap {
+  int32_t a, b;
+};
+/// C[r, v] = A * B + bias[r] over k taps: A is [k][rows]; `vectors` vectors of B, `b_step` apart, are at b + tap.b. Row r of vector v goes
+/// to c + r * c_row + v * c_step. Null bias: zeros.
+template <class T>
+using PixelsFn = void (*)(int64_t k, const T* a, const T* b, const Tap* taps, int64_t b_step, const T* bias, T* c, int64_t c_row,
+                          int64_t c_step);
+inline constexpr int kMaxPixelRows = 8, kPixelVectors = 3;
+
 /// A panel: `width` lines of `k` elements become [k][panel], zero beyond width. The source element is src[line * line_stride + k *
 /// k_stride].
 template <class T>
@@ -50,7 +61,9 @@ struct KernelSet {
   TileFn<T> packed[kMaxRows][2];   // A as [k][rows], by rows - 1 and vectors - 1
   TileFn<T> strided[kMaxRows][2];  // A row-contiguous with a_row
   IndirectTileFn<T> indirect[kMaxRows][2];
-  SkinnyFn<T> skinny[kSkinnyRows];  // by rows - 1
+  SkinnyFn<T> skinny[kSkinnyRows];                   // by rows - 1
+  int pixel_rows;                                    // rows of a tile of `pixels`, at most kMaxPixelRows
+  PixelsFn<T> pixels[kMaxPixelRows][kPixelVectors];  // by rows - 1 and vectors - 1; float only
   DotFn<T> dot;
   AxpyFn<T> axpy;
   PackFn<T> pack[3];      // source types: T, Half, BFloat16 (the last two for float only)

@@ -84,6 +84,30 @@ void tile_indirect(int64_t k, const typename I::T* a, const typename I::T* b, co
   store_tile<I, R, N>(acc, c, c_row, columns);
 }
 
+template <class I, int R, int N>
+void tile_pixels(int64_t k, const typename I::T* a, const typename I::T* b, const Tap* taps, int64_t b_step, const typename I::T* bias,
+                 typename I::T* c, int64_t c_row, int64_t c_step) {
+  typename I::V acc[R][N];
+  clear_tile<I, R, N>(acc);
+  for (int64_t p = 0; p < k; ++p) {
+    const typename I::T *row = a + int64_t{taps[p].a} * R, *pixels = b + taps[p].b;
+    typename I::V x[N];
+    TAILOR_UNROLL
+    for (int v = 0; v < N; ++v) x[v] = I::load(pixels + v * b_step);
+    TAILOR_UNROLL
+    for (int r = 0; r < R; ++r) {
+      const typename I::V y = I::set(row[r]);
+      TAILOR_UNROLL
+      for (int v = 0; v < N; ++v) acc[r][v] = I::fma(y, x[v], acc[r][v]);
+    }
+  }
+  TAILOR_UNROLL
+  for (int r = 0; r < R; ++r) {
+    TAILOR_UNROLL
+    for (int v = 0; v < N; ++v) I::store(c + r * c_row + v * c_step, bias == nullptr ? acc[r][v] : acc[r][v] + I::set(bias[r]));
+  }
+}
+
 // Three rows share a base pointer, so that the addresses of all rows fit into registers.
 template <class I, int R, int N>
 void tile_strided(int64_t k, const typename I::T* a, int64_t a_row, const typename I::T* b, int64_t b_k, typename I::T* c, int64_t c_row,
@@ -320,6 +344,12 @@ void fill_tiles(KernelSet<typename I::T>& set, std::integer_sequence<int, R...>)
    ...);
 }
 
+template <class I, int... R>
+void fill_pixels(KernelSet<typename I::T>& set, std::integer_sequence<int, R...>) {
+  ((set.pixels[R][0] = tile_pixels<I, R + 1, 1>, set.pixels[R][1] = tile_pixels<I, R + 1, 2>, set.pixels[R][2] = tile_pixels<I, R + 1, 3>),
+   ...);
+}
+
 template <class I>
 KernelSet<typename I::T> make_set(Isa isa) {
   using T = typename I::T;
@@ -337,6 +367,8 @@ KernelSet<typename I::T> make_set(Isa isa) {
   set.pack[0] = pack<I, T>;
   set.finish[0] = finish<I, T>;
   if constexpr (std::is_same_v<T, float>) {
+    set.pixel_rows = I::wide_registers ? 8 : 4;
+    fill_pixels<I>(set, std::make_integer_sequence < int, I::wide_registers ? 8 : 4 > ());
     set.pack[1] = pack<I, Half>;
     set.pack[2] = pack<I, BFloat16>;
     set.finish[1] = finish<I, Half>;
