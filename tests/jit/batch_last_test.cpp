@@ -61,7 +61,7 @@ TEST(BatchLast, NetworksWithResidualsPoolingAndMeans) {
     %12 = max_pool2d(%11, kernel_size=[2], stride=[], padding=[0], dilation=[1], ceil_mode=false)
     %13: f32[12, 8, 3, 3] = placeholder "w3"
     %14 = conv2d(%12, %13, none, stride=[2, 2], padding=[1, 1], dilation=[1, 1], groups=1)
-    %15 = mul(%14, 0.5)
+    %15 = mul(%14, 0.001)
     %16 = mean(%15, dim=[2, 3], keepdim=false, dtype=none)
     %17 = mean(%15, dim=[2, 3], keepdim=true, dtype=none)
     %18 = sub(%15, %17, none)
