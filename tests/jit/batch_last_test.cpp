@@ -139,7 +139,7 @@ TEST(BatchLast, OtherGraphsStayAsTheyAre) {
     %0: f32[16, 2, 5, 6] = placeholder "x"
     %1: f32[4, 2, 3, 3] = placeholder "w"
     %2 = conv2d(%0, %1, none, stride=[1, 1], padding=[1, 1], dilation=[1, 1], groups=1)
-    %3 = mul_(%0, 2)
+    %3 = fill_(%0, 9)
     return %2, %3
   })"}) {
     const Graph g = ir::parse_graph(text);
