@@ -4,25 +4,16 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <filesystem>
 #include <thread>
 
+#include "jit/artifact_cache.h"
+#include "jit/build_id.h"
 #include "jit/executable.h"
 #include "jit/llvm/compile.h"
 #include "runtime/error.h"
 
 namespace tailor::jit {
 namespace {
-
-/// The file of this library.
-const std::string& own_path() {
-  static const auto* const path = [] {
-    Dl_info info{};
-    dladdr(reinterpret_cast<const void*>(&code_generator_path), &info);
-    return new std::string(info.dli_fname != nullptr ? info.dli_fname : "");
-  }();
-  return *path;
-}
 
 const CodeGenerator& open_code_generator() {
   // The code generator finds our functions wherever this library was loaded, be it by a dlopen that keeps names to itself.
@@ -45,7 +36,7 @@ const CodeGenerator& code_generator() {
 }  // namespace
 
 const std::string& code_generator_path() {
-  static const auto* const path = new std::string(std::filesystem::path(own_path()).replace_filename(TAILOR_CODE_GENERATOR));
+  static const auto* const path = new std::string(own_path().substr(0, own_path().rfind('/') + 1) + TAILOR_CODE_GENERATOR);
   return *path;
 }
 
@@ -96,6 +87,11 @@ class BackgroundWarmUp {
 }  // namespace
 
 void warm_up_in_background() {
+  static const bool unlikely_to_compile = [] {
+    const auto artifacts = artifact_cache();
+    return artifacts != nullptr && artifacts->knows_this_build();
+  }();
+  if (unlikely_to_compile) return;
   static const BackgroundWarmUp once;
   // LLVM makes statics of its own while it warms up, and those go before `once`; a thread's variables go before any static.
   struct WaitWhenTheThreadEnds {

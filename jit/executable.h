@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "jit/artifact_counts.h"
 #include "jit/prepared.h"
 
 namespace tailor::jit {
@@ -49,6 +50,7 @@ struct CompileReport {
   double passes_ms = 0, lower_ms = 0, llvm_ms = 0, link_ms = 0;
   int ops = 0, kernels = 0;
   int64_t code_bytes = 0, arena_bytes = 0;
+  ArtifactCounts artifacts;
 };
 
 class Executable {
@@ -74,6 +76,7 @@ class Executable {
 };
 
 /// Prepares the compiler on a thread of its own, once per process, so that the first compile does not pay for its initialisation.
+/// Does nothing where this build has kept kernels on disk: they will do.
 void warm_up_in_background();
 
 /// Compiles a graph. Throws InternalError when it cannot; the caller falls back to running op by op.

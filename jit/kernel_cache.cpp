@@ -1,11 +1,24 @@
 #include "jit/kernel_cache.h"
 
 #include <algorithm>
+#include <boost/pfr/tuple_size.hpp>
 #include <mutex>
 #include <unordered_map>
 
+#include "jit/artifact_cache.h"
+#include "jit/cached_module.h"
+#include "runtime/error.h"
+#include "runtime/log.h"
+
 namespace tailor::jit {
 namespace {
+
+// A key says all of a nest. A member that is new in one of these belongs into it, too.
+template <class T, size_t n>
+constexpr bool kMembers = boost::pfr::tuple_size_v<T> == n;
+static_assert(kMembers<LoopNest, 10> && kMembers<LoopDim, 3> && kMembers<Buffer, 3> && kMembers<Expr, 10> && kMembers<Reduction, 4> &&
+              kMembers<Stage, 4> && kMembers<Store, 2> && kMembers<Access, 3> && kMembers<Bound, 3> && kMembers<IndexMap, 2> &&
+              kMembers<EmitOptions, 3>);
 
 class Key {
  public:
@@ -13,6 +26,7 @@ class Key {
   template <class E>
   requires std::is_enum_v<E>
   void word(E e) { word(static_cast<int64_t>(e)); }
+  void text(std::string_view t) { word(static_cast<int64_t>(t.size())), text_ += t; }
   void size(const Size& s) { word(s.value), word(s.param); }
   void scalar(const tailor::Scalar& s) { word(s.kind()), word(s.bits()); }
   void map(const IndexMap& m) {
@@ -31,7 +45,7 @@ class Key {
     for (int i : v) word(int64_t{i});
   }
   void expr(const Expr& e) {
-    word(e.kind), word(e.type), word(e.compute), word(reinterpret_cast<int64_t>(e.op));
+    word(e.kind), word(e.type), word(e.compute), text(e.op == nullptr ? std::string_view() : e.op->name);
     list(e.args);
     access(e.access);
     e.kind == ExprKind::Param ? word(e.literal.kind()) : scalar(e.literal);  // a parameter's value varies
@@ -84,39 +98,115 @@ std::string content_key(const LoopNest& nest, const EmitOptions& options) {
   return k.take();
 }
 
+namespace {
+
+/// Nests that have to be made, each once.
+struct Wanted {
+  std::vector<LoopNest> nests;
+  std::vector<std::string_view> keys;
+};
+using Made = std::vector<Entry>;  // in their order
+
+/// Fills in what the artifact cache has.
+void load(const Wanted& wanted, const EmitOptions& options, ArtifactCache& artifacts, Made& made, Kernels& result) {
+  std::vector<KernelImage> images;
+  std::vector<LoopNest> nests;
+  std::vector<size_t> found;
+  for (size_t i = 0; i < wanted.nests.size(); ++i) {
+    auto image = artifacts.find(artifact_identity() + std::string(wanted.keys[i]), result.artifacts);
+    if (!image) continue;
+    images.push_back(std::move(*image));
+    nests.push_back(wanted.nests[i]);
+    found.push_back(i);
+  }
+  if (found.empty()) return;
+  try {
+    const auto module = load_module(std::move(nests), images, options);
+    for (size_t i = 0; i < found.size(); ++i) made[found[i]] = {module, i};
+    result.modules.push_back(module);
+    result.times.link_ms += module->times().link_ms;
+    result.code_bytes += module->code_bytes();
+  } catch (const InternalError& error) {  // they are compiled instead
+    log_warning("artifacts", error.what());
+  }
+}
+
+void keep(ArtifactCache& artifacts, std::string_view key, std::string_view object, std::string_view symbol, ArtifactCounts& counts) {
+  KernelImage image;
+  try {
+    image = cut_image(object, symbol);
+  } catch (const InternalError& error) {
+    if (log_enabled(LogChannel::Cache)) log(LogChannel::Cache, "artifacts", std::string("a kernel is not kept: ") + error.what());
+    return;
+  }
+  artifacts.store(artifact_identity() + std::string(key), image, counts);
+}
+
+/// Compiles the rest.
+void compile(const Wanted& wanted, EmitOptions options, ArtifactCache* artifacts, Made& made, Kernels& result) {
+  std::vector<LoopNest> nests;
+  std::vector<size_t> missing;
+  for (size_t i = 0; i < wanted.nests.size(); ++i) {
+    if (!made[i].module.expired()) continue;
+    nests.push_back(wanted.nests[i]);
+    missing.push_back(i);
+  }
+  if (missing.empty()) return;
+  std::mutex mutex;
+  if (artifacts != nullptr) {
+    options.on_object = [&](size_t nest, std::string_view object, std::string_view symbol) {
+      ArtifactCounts counts;
+      keep(*artifacts, wanted.keys[missing[nest]], object, symbol, counts);
+      std::lock_guard lock(mutex);
+      result.artifacts += counts;
+    };
+  }
+  const auto module = compile_nests(nests, options);
+  for (size_t i = 0; i < missing.size(); ++i) made[missing[i]] = {module, i};
+  result.modules.push_back(module);
+  result.times.emit_ms = module->times().emit_ms;
+  result.times.llvm_ms = module->times().llvm_ms;
+  result.times.link_ms += module->times().link_ms;
+  result.code_bytes += module->code_bytes();
+}
+
+}  // namespace
+
 Kernels find_or_compile(std::span<const LoopNest* const> nests, const EmitOptions& options) {
   Kernels result;
   result.functions.resize(nests.size(), nullptr);
   std::vector<std::string> keys;
   keys.reserve(nests.size());
   for (const LoopNest* n : nests) keys.push_back(content_key(*n, options));
-  const auto own = [&](const std::shared_ptr<const CompiledModule>& module) {
-    if (std::find(result.modules.begin(), result.modules.end(), module) == result.modules.end()) result.modules.push_back(module);
-  };
 
-  std::vector<LoopNest> missing;
-  std::unordered_map<std::string_view, size_t> missing_index;
+  Wanted wanted;
+  std::unordered_map<std::string_view, size_t> index;
   {
     std::lock_guard lock(cache().mutex);
     for (size_t i = 0; i < nests.size(); ++i) {
       const auto it = cache().entries.find(keys[i]);
       if (const auto module = it == cache().entries.end() ? nullptr : it->second.module.lock()) {
         result.functions[i] = module->kernel(it->second.index);
-        own(module);
-      } else if (missing_index.try_emplace(keys[i], missing.size()).second) {
-        missing.push_back(*nests[i]);
+        if (std::find(result.modules.begin(), result.modules.end(), module) == result.modules.end()) result.modules.push_back(module);
+      } else if (index.try_emplace(keys[i], wanted.nests.size()).second) {
+        wanted.nests.push_back(*nests[i]);
+        wanted.keys.push_back(keys[i]);
       }
     }
   }
-  if (missing.empty()) return result;
-  result.fresh = compile_nests(missing, options);  // outside of the lock: two threads may compile the same nest, both are right
-  own(result.fresh);
+  if (wanted.nests.empty()) return result;
+  // Outside of the lock: two threads may compile the same nest, both are right.
+  Made made(wanted.nests.size());
+  const std::shared_ptr<ArtifactCache> artifacts = artifact_cache();
+  if (artifacts != nullptr) load(wanted, options, *artifacts, made, result);
+  compile(wanted, options, artifacts.get(), made, result);
+
   std::lock_guard lock(cache().mutex);
   for (size_t i = 0; i < nests.size(); ++i) {
     if (result.functions[i] != nullptr) continue;
-    const size_t index = missing_index.at(keys[i]);
-    result.functions[i] = result.fresh->kernel(index);
-    cache().entries[keys[i]] = {result.fresh, index};
+    const Entry& entry = made[index.at(keys[i])];
+    result.functions[i] = entry.module.lock()->kernel(entry.index);
+    cache().entries[keys[i]] = entry;
   }
   if (cache().entries.size() > cache().sweep_at) {
     std::erase_if(cache().entries, [](const auto& e) { return e.second.module.expired(); });

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "jit/artifact_counts.h"
 #include "jit/llvm/compile.h"
 
 namespace tailor::jit {
@@ -14,10 +15,14 @@ std::string content_key(const LoopNest& nest, const EmitOptions& options);
 struct Kernels {
   std::vector<KernelFn> functions;                             // one per nest asked for
   std::vector<std::shared_ptr<const CompiledModule>> modules;  // that hold them
-  std::shared_ptr<const CompiledModule> fresh;                 // the module compiled just now, if any
+  // What had to be done just now: nothing when living executables have all of them.
+  CompileTimes times;
+  int64_t code_bytes = 0;
+  ArtifactCounts artifacts;
 };
 
-/// The kernels of `nests`; those that no living executable has are compiled, as one module. Thread-safe. Code lives as long as a
+/// The kernels of `nests`; those that no living executable has are taken from the artifact cache, or
+/// compiled as one module and kept there. Thread-safe. Code lives as long as a
 /// module's last owner.
 Kernels find_or_compile(std::span<const LoopNest* const> nests, const EmitOptions& options);
 

@@ -19,11 +19,11 @@ void compile_kernels(CompiledProgram& compiled, const CompileOptions& options) {
   Kernels found = find_or_compile(nests, emit);
   compiled.kernels = std::move(found.functions);
   compiled.modules = std::move(found.modules);
-  if (found.fresh == nullptr) return;
   CompileReport& report = compiled.program.report;
-  report.llvm_ms = found.fresh->times().emit_ms + found.fresh->times().llvm_ms;
-  report.link_ms = found.fresh->times().link_ms;
-  report.code_bytes = found.fresh->code_bytes();
+  report.llvm_ms = found.times.emit_ms + found.times.llvm_ms;
+  report.link_ms = found.times.link_ms;
+  report.code_bytes = found.code_bytes;
+  report.artifacts = found.artifacts;
 }
 
 LaunchList::LaunchList(std::shared_ptr<const CompiledProgram> compiled, std::vector<Launch> launches, std::vector<OutputPlan> outputs,

@@ -28,6 +28,21 @@ static std::optional<long> number(const char* name, long low, long high) {
   return n;
 }
 
+static std::optional<int64_t> bytes(const char* name) {
+  const std::string value = text(name);
+  if (value.empty()) return std::nullopt;
+  constexpr std::string_view kUnits = "KMG";
+  int64_t n = 0;
+  const char* const last = value.data() + value.size();
+  auto [end, error] = std::from_chars(value.data(), last, n);
+  const size_t unit = end == last ? std::string_view::npos : kUnits.find(*end);
+  const int shift = unit == std::string_view::npos ? 0 : 10 * static_cast<int>(unit + 1);
+  if (unit != std::string_view::npos) ++end;
+  check(error == std::errc() && end == last && n >= 0 && n <= (int64_t{1} << 53) >> shift, name,
+        ": expected a number of bytes like 500M or 2G, got \"", value, "\"");
+  return n << shift;
+}
+
 static int default_threads() {
   if (const auto n = number("TAILOR_NUM_THREADS", 1, 4096)) return static_cast<int>(*n);
   // Others' variable: OpenMP also allows lists ("4,2"); what is no number here is not our error.
@@ -55,6 +70,7 @@ static Config read() {
         c.isa, "\"");
   c.artifact_cache = text("TAILOR_CACHE") != "0";
   c.cache_dir = default_cache_dir();
+  if (const auto limit = bytes("TAILOR_CACHE_SIZE")) c.cache_bytes = *limit;
   const size_t physical = static_cast<size_t>(std::max(0L, sysconf(_SC_PHYS_PAGES))) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
   c.allocator_cache_bytes = std::min<size_t>(physical / 4, size_t{8} << 30);
   if (const auto mb = number("TAILOR_ALLOC_CACHE_MB", 0, 1L << 30)) c.allocator_cache_bytes = static_cast<size_t>(*mb) << 20;

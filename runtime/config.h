@@ -7,9 +7,11 @@
 //   TAILOR_ISA           highest instruction set of kernels: avx512, avx2, sse2
 //   TAILOR_CACHE         0 turns the artifact cache off
 //   TAILOR_CACHE_DIR     where it lives (else $XDG_CACHE_HOME/tailor, else ~/.cache/tailor)
+//   TAILOR_CACHE_SIZE    bytes it may have, with K, M or G behind the number (else 1G); the least recently used kernels go
 //   TAILOR_ALLOC_CACHE_MB  how much freed memory the allocator keeps for large blocks
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace tailor {
@@ -21,6 +23,7 @@ struct Config {
   std::string isa;    // empty: the highest the machine has
   bool artifact_cache = true;
   std::string cache_dir;  // empty: no home directory
+  int64_t cache_bytes = int64_t{1} << 30;
   size_t allocator_cache_bytes = 0;
 };
 

@@ -7,6 +7,7 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/platform/x86.h>
 #endif
 
 namespace tailor {
@@ -57,6 +58,25 @@ static CpuFeatures detect() {
   f.l2_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE, size_t{512} << 10);
   f.l3_bytes = cache_bytes(_SC_LEVEL3_CACHE_SIZE, size_t{8} << 20);
   return f;
+}
+
+std::string cpu_identity() {
+  std::string text;
+#if defined(__x86_64__)
+  const auto put = [&](unsigned word) { text.append(reinterpret_cast<const char*>(&word), sizeof word); };
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid(0, &a, &b, &c, &d) != 0) put(b), put(c), put(d);
+  // The C library has asked for the rest already (in a virtual machine each question takes microseconds), and whether the system
+  // saves the registers.
+  for (unsigned leaf = 0; leaf < 32; ++leaf) {
+    const cpuid_feature* f = __x86_get_cpuid_feature_leaf(leaf);
+    for (unsigned i = 0; i < 4; ++i) {
+      const bool core_asked = leaf == CPUID_INDEX_1 && i == 1;  // holds its number
+      if (!core_asked) put(f->cpuid_array[i]), put(f->active_array[i]);
+    }
+  }
+#endif
+  return text;
 }
 
 const CpuFeatures& cpu_features() {

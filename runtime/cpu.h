@@ -17,6 +17,9 @@ struct CpuFeatures {
   std::string name;                                 // "AMD EPYC 9R14"
 };
 
+/// All that the processor says of its make and its instructions, as bytes: code for one text is code for that text only.
+std::string cpu_identity();
+
 /// Of this machine; asked once.
 const CpuFeatures& cpu_features();
 

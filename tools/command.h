@@ -10,6 +10,7 @@ void add_conform(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
 void add_run(CLI::App& app, int& exit_code);
 void add_dump(CLI::App& app, int& exit_code);
+void add_cache(CLI::App& app, int& exit_code);
 void add_explain(CLI::App& app, int& exit_code);
 
 }  // namespace tailor::tools

@@ -1,9 +1,9 @@
 // tailor doctor: what this machine can do, and what is missing.
 
 #include <dlfcn.h>
+#include <tailor/artifact_cache.h>
 
 #include <cstdio>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -43,8 +43,10 @@ std::string library_state(const char* name) {
 std::string cache_state(const Config& config) {
   if (!config.artifact_cache) return "off (TAILOR_CACHE=0)";
   if (config.cache_dir.empty()) return "off (no home directory; set TAILOR_CACHE_DIR)";
-  std::error_code error;
-  return config.cache_dir + (std::filesystem::exists(config.cache_dir, error) ? "" : " (not made yet)");
+  const ArtifactCacheInfo cache = artifact_cache();
+  if (!cache.refusal.empty()) return cache.directory + " (not used: " + cache.refusal + ")";
+  return cache.directory + ", " + std::to_string(cache.entries) + " kernels, " + std::to_string(cache.bytes / 1024) + " of " +
+         std::to_string(cache.limit / 1024) + " KB";
 }
 
 Json examine() {

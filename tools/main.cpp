@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
   tailor::tools::add_dump(app, exit_code);
   tailor::tools::add_run(app, exit_code);
   tailor::tools::add_conform(app, exit_code);
+  tailor::tools::add_cache(app, exit_code);
   tailor::tools::add_doctor(app, exit_code);
   try {
     app.parse(argc, argv);

@@ -160,6 +160,7 @@ void Entry::note_compiled(const jit::CompileReport& report, double compile_ms, c
     times.lower_ms += report.lower_ms;
     times.llvm_ms += report.llvm_ms;
     times.link_ms += report.link_ms;
+    times.artifacts += report.artifacts;
     times.compile_ms += compile_ms;
     times.entry_compile_us.add(compile_ms * 1e3);
   }

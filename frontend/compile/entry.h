@@ -37,6 +37,7 @@ struct FunctionRecord {
   struct Times {
     int kernels = 0, ops = 0;
     double passes_ms = 0, lower_ms = 0, llvm_ms = 0, link_ms = 0, compile_ms = 0, first_call_ms = 0;
+    jit::ArtifactCounts artifacts;
     struct Mean {
       double sum = 0;
       uint64_t samples = 0;

@@ -92,6 +92,7 @@ Stats CompiledFunction::stats() const {
     s.lower_ms = t.lower_ms;
     s.llvm_ms = t.llvm_ms;
     s.link_ms = t.link_ms;
+    s.artifacts = {t.artifacts.hits, t.artifacts.misses, t.artifacts.rejects, t.artifacts.bytes};
     s.compile_ms = t.compile_ms;
     s.first_call_ms = t.first_call_ms;
     s.trace_ms = std::max(0.0, s.first_call_ms - s.compile_ms);

@@ -54,6 +54,11 @@ std::string Stats::text() const {
        << passes_ms << ", lowering " << lower_ms << ", LLVM " << llvm_ms << ", linking " << link_ms << "); first call " << first_call_ms
        << " ms";
   if (async_compiles) text << "; " << async_compiles << " in the background";
+  if (artifacts.hits + artifacts.misses > 0) {
+    text << "\nartifacts on disk: " << artifacts.hits << " hits, " << artifacts.misses << " misses";
+    if (artifacts.rejects) text << " (" << artifacts.rejects << " for files that were of no use)";
+    text << ", " << artifacts.bytes << " bytes read and written";
+  }
   text << "\na call: eager " << eager_call_us << " us, compiled " << compiled_call_us << " us (guards " << guard_us << ", following "
        << follow_us << ", running " << run_us << "); all told " << average_call_us() << " us";
   if (std::isfinite(break_even())) text << "; compiling pays from call " << std::setprecision(0) << std::ceil(break_even()) << " on";
@@ -131,6 +136,8 @@ Json to_json(const Stats& s) {
             {"while_compiling", s.eager.while_compiling},
             {"by_stance", s.eager.by_stance}}},
           {"async_compiles", s.async_compiles},
+          {"artifacts",
+           {{"hits", s.artifacts.hits}, {"misses", s.artifacts.misses}, {"rejects", s.artifacts.rejects}, {"bytes", s.artifacts.bytes}}},
           {"entries", s.entries},
           {"paths", s.paths},
           {"kernels", s.kernels},

@@ -32,6 +32,7 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target) {
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   options.NoTrappingFPMath = true;
+  options.FunctionSections = true;  // the artifact cache keeps each nest by itself
   options.ExceptionModel = llvm::ExceptionHandling::None;
   return std::unique_ptr<llvm::TargetMachine>(backend->createTargetMachine(triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
                                                                            llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, true));

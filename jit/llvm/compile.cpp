@@ -48,31 +48,35 @@ struct Part {
   std::shared_ptr<const LinkedObject> linked;
   CompileTimes times;
 
-  void compile(const Target& target, bool fast_math) {
+  /// This is part `index` of `parts`: nests are dealt out to them in turn.
+  void compile(const Target& target, const EmitOptions& options, size_t index, size_t parts) {
     for (size_t i = 0; i < nests.size(); ++i) symbols.push_back(unique_symbol());
     Stopwatch watch;
     llvm::LLVMContext context;
-    auto module = emit_module(context, nests, symbols, target, fast_math);
+    auto module = emit_module(context, nests, symbols, target, options.fast_math);
     times.emit_ms = watch.lap();
     const std::string object = generate_object(*module, target);
     times.llvm_ms = watch.lap();
     linked = link_object(object, symbols);
     times.link_ms = watch.lap();
+    if (options.on_object)
+      for (size_t i = 0; i < nests.size(); ++i) options.on_object(i * parts + index, object, symbols[i]);
   }
   double total_ms() const { return times.emit_ms + times.llvm_ms + times.link_ms; }
 };
 
 class Compiled final : public CompiledModule {
  public:
-  Compiled(std::span<const LoopNest> nests, const Target& target, bool fast_math)
-      : target_(target), fast_math_(fast_math), size_(nests.size()) {
+  Compiled(std::span<const LoopNest> nests, const Target& target, const EmitOptions& options)
+      : target_(target), fast_math_(options.fast_math), size_(nests.size()) {
     // Threads compile parts of their own; a module costs some 15 % more than its share of a common one.
     constexpr size_t kFewest = 3;
     const auto threads = in_parallel_region() ? size_t{1} : static_cast<size_t>(get_num_threads());
     parts_.resize(std::clamp<size_t>(nests.size() / kFewest, 1, threads));
     for (size_t i = 0; i < nests.size(); ++i) parts_[i % parts_.size()].nests.push_back(nests[i]);
     auto compile = [&](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; ++i) parts_[static_cast<size_t>(i)].compile(target_, fast_math_);
+      for (int64_t i = first; i < last; ++i)
+        parts_[static_cast<size_t>(i)].compile(target_, options, static_cast<size_t>(i), parts_.size());
     };
     if (parts_.size() == 1)
       compile(0, 1);
@@ -122,7 +126,7 @@ class Compiled final : public CompiledModule {
 };
 
 std::shared_ptr<const CompiledModule> compile(std::span<const LoopNest> nests, const EmitOptions& options) {
-  return std::make_shared<Compiled>(nests, target_for(options.isa.value_or(kernels::isa())), options.fast_math);
+  return std::make_shared<Compiled>(nests, target_for(options.isa.value_or(kernels::isa())), options);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 //   KernelFn f = module->kernel(0);
 //   f(buffers, sizes, scalars, 0, extent_of_the_outermost_outer_dim);
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,6 +21,8 @@ namespace tailor::jit {
 struct EmitOptions {
   std::optional<kernels::Isa> isa;  // none: kernels::isa()
   bool fast_math = false;           // a * b + c may round once
+  /// Gets the ELF object that holds a nest, and the name of the nest's function in it; called by several threads at once.
+  std::function<void(size_t nest, std::string_view object, std::string_view symbol)> on_object = nullptr;
 };
 
 /// Of the thread that took longest.
@@ -45,7 +48,7 @@ std::shared_ptr<const CompiledModule> compile_nests(std::span<const LoopNest> ne
 
 /// Opens the code generator and compiles something small, so that the first real compilation does not pay for it.
 void warm_up();
-/// The same on a background thread, once; the process does not wait for it.
+/// The same on a background thread, once; the process does not wait for it. Not where this build has kept kernels on disk.
 void warm_up_in_background();
 
 /// What the code generator's library exports, under the C name `tailor_code_generator`.

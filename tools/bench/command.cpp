@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -42,6 +44,7 @@ Json to_json(const Row& row) {
                    {"samples", row.samples},
                    {"first_call_ms", row.first_call_ms}});
   if (row.mode != "compiled") return json;
+  json["first_call_kernels"] = row.warm ? "from disk" : "compiled";
   const Stats& s = row.stats;
   json["first_call"] =
       Json{{"trace_ms", s.trace_ms}, {"passes_ms", s.passes_ms}, {"lower_ms", s.lower_ms}, {"llvm_ms", s.llvm_ms}, {"link_ms", s.link_ms}};
@@ -94,7 +97,32 @@ void print_names(const Options& options, const All& all) {
   }
 }
 
-void print_head() { std::printf("%-26s %14s %14s %14s %8s %14s\n", "", "eager us", "compiled us", "skipped us", "ratio", "first call ms"); }
+void print_head(bool warm) {
+  std::printf("%-26s %14s %14s %14s %8s %14s\n", "", "eager us", "compiled us", "skipped us", "ratio",
+              warm ? "from disk ms" : "first call ms");
+}
+
+/// The artifact cache while the benchmark runs: none, so that first calls compile; or an empty one that goes again.
+class BenchCache {
+ public:
+  explicit BenchCache(bool warm) {
+    if (warm) {
+      std::string name = (std::filesystem::temp_directory_path() / "tailor-bench-XXXXXX").string();
+      check(mkdtemp(name.data()) != nullptr, "cannot make ", name);
+      folder_ = name;
+    }
+    set_artifact_cache(folder_);
+  }
+  ~BenchCache() {
+    set_artifact_cache("");
+    std::error_code error;
+    if (!folder_.empty()) std::filesystem::remove_all(folder_, error);
+  }
+  BenchCache(const BenchCache&) = delete;
+
+ private:
+  std::string folder_;
+};
 
 void print_rows(const std::vector<Row>& rows) {
   const auto cell = [](const Row& row) {
@@ -135,6 +163,7 @@ int run_bench(const Options& options) {
   }
   check(options.all || !options.only.empty(), "say --all, or --only with names; `tailor bench --list` names them");
   set_num_threads(options.threads);
+  const BenchCache cache(options.measure.warm);
   std::vector<Row> rows;
   double logs = 0;
   int compared = 0;
@@ -150,7 +179,7 @@ int run_bench(const Options& options) {
   };
   for (const Workload& workload : workloads()) {
     if (!chosen(options, workload.name)) continue;
-    if (!std::exchange(head, true)) print_head();
+    if (!std::exchange(head, true)) print_head(options.measure.warm);
     announce(workload.name);
     const std::vector<Row> measured = measure(workload, options.measure);
     print_rows(measured);
@@ -178,6 +207,8 @@ void add_bench(CLI::App& app, int& exit_code) {
   command->add_flag("--list", options->list, "Name the workloads");
   command->add_option("--threads", options->threads, "Threads of parallel work")->check(CLI::PositiveNumber);
   command->add_option("--budget", options->measure.budget_seconds, "Seconds for each mode of a workload")->check(CLI::PositiveNumber);
+  command->add_flag("--warm", options->measure.warm,
+                    "First calls find their kernels on disk (in a cache of the benchmark's own); else they compile");
   command->add_option("--json", options->json, "Write rows to this file");
   command->add_option("--html", options->html, "Write a report with plots to this file");
   command->callback([options, &exit_code] { exit_code = run_bench(*options); });

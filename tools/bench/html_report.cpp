@@ -161,7 +161,10 @@ std::string html_report(const std::vector<Row>& rows, const std::string& machine
          "error{color:#d93025}"
          "</style><h1>tailor bench</h1><p>" +
          escaped(machine) + ", " + std::to_string(threads) + (threads == 1 ? " thread" : " threads") +
-         ". Medians of one call; whiskers from the first to the third quartile. Modes were measured in turn.</p><h2>Time of a "
+         ". Medians of one call; whiskers from the first to the third quartile. Modes were measured in turn. First calls " +
+         std::string(std::any_of(rows.begin(), rows.end(), [](const Row& r) { return r.warm; }) ? "found their kernels on disk"
+                                                                                                : "compiled their kernels") +
+         ".</p><h2>Time of a "
          "call</h2><p>" +
          legend + "</p>" + time_plot(board) + "<h2>First call</h2><p>Recording and running, passes, lowering, LLVM, linking.</p>" +
          first_call_plot(board) + "<h2>Numbers</h2>" + table(board) + "</html>\n";

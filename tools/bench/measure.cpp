@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
+#include <thread>
 
 namespace tailor::bench {
 namespace {
@@ -70,9 +72,21 @@ std::vector<Row> measure(const Workload& workload, const MeasureOptions& options
   for (size_t i = 0; i < modes.size(); ++i) {
     modes[i].row.workload = workload.name;
     modes[i].row.mode = names[i];
+    modes[i].row.warm = options.warm;
   }
   Prepared prepared;
   try {
+    if (options.warm) {
+      // Its kernels stay on disk, and leave memory with all that the thread remembers of the function.
+      std::exception_ptr failed;
+      std::thread([&] {
+        try {
+          manual_seed(0);
+          workload.prepare().compiled();
+        } catch (...) { failed = std::current_exception(); }
+      }).join();
+      if (failed) std::rethrow_exception(failed);
+    }
     manual_seed(0);
     prepared = workload.prepare();
     modes[0].call = prepared.eager;

@@ -16,6 +16,7 @@ struct Row {
   double us = 0, min_us = 0, q1_us = 0, q3_us = 0;
   int samples = 0;
   double first_call_ms = 0;
+  bool warm = false;                                 // the first call found its kernels on disk
   std::vector<std::pair<std::string, double>> more;  // figures of this kind of workload, by name
   Stats stats;                                       // of the compiled modes
 };
@@ -23,6 +24,7 @@ struct Row {
 struct MeasureOptions {
   double budget_seconds = 1;  // for each mode
   int min_samples = 20;
+  bool warm = false;  // the first compiled call finds its kernels on disk; otherwise it compiles them
 };
 
 /// The rows eager, compiled and skipped. A mode that throws has an error instead of numbers.

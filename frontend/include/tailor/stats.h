@@ -26,6 +26,13 @@ struct Storm {
   std::string source, suggestion;
 };
 
+/// What the artifact cache on disk did for a function. Every kernel looked for there is a hit or a miss.
+struct ArtifactStats {
+  uint64_t hits = 0, misses = 0;
+  uint64_t rejects = 0;  // of the misses: the file was damaged, or not of this kernel, processor and build
+  uint64_t bytes = 0;    // of files read and written
+};
+
 /// Counters since `compile` or `reset`. Times are sums over all calls, in milliseconds unless said otherwise.
 struct Stats {
   uint64_t calls = 0;
@@ -58,7 +65,8 @@ struct Stats {
   uint64_t code_bytes = 0;  // of the entries there are
   int bindings = 0;  // different sizes that calls came in and that are remembered
   double trace_ms = 0, passes_ms = 0, lower_ms = 0, llvm_ms = 0, link_ms = 0;
-  double compile_ms = 0;                  // all of it, first calls' eager run not included
+  double compile_ms = 0;  // all of it, first calls' eager run not included
+  ArtifactStats artifacts;
   double first_call_ms = 0;               // the first call, from outside
   double eager_call_us = 0;               // mean of the calls that ran eagerly, recorded ones where there is no other
   double compiled_call_us = 0;            // mean of sampled hits

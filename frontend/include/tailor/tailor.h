@@ -1,6 +1,7 @@
 #pragma once
 // Everything: tensors, ops, modules, files, compile.
 
+#include "tailor/artifact_cache.h"
 #include "tailor/bucketed.h"
 #include "tailor/compile.h"
 #include "tailor/cuda.h"
