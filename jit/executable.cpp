@@ -3,6 +3,7 @@
 #include "ir/host_tensor.h"
 #include "ir/interpreter.h"
 #include "jit/launch_list.h"
+#include "runtime/log.h"
 
 namespace tailor::jit {
 
@@ -68,6 +69,7 @@ std::shared_ptr<const Executable> compile(const Graph& graph, const CompileOptio
   std::vector<Launch> launches = std::move(program.launches);
   const auto list = std::make_shared<LaunchList>(compiled, std::move(launches), program.outputs, program.blocks);
   list->find_packs(options.lasting);
+  if (log_enabled(LogChannel::Code, LogLevel::Debug)) log_here(LogChannel::Code, graph.name, list->dump("llvm"), LogLevel::Debug);
   return list;
 }
 

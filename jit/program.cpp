@@ -12,6 +12,7 @@
 #include "jit/lower.h"
 #include "kernels/epilogue.h"
 #include "runtime/log.h"
+#include "runtime/trace.h"
 
 namespace tailor::jit {
 
@@ -43,6 +44,7 @@ class Lowerer {
  public:
   Lowerer(const Graph& graph, const CompileOptions& options) : options_(options) {
     const bool eager = options.backend == Backend::Eager;
+    const TraceSpan span("passes", "passes");
     out_.report.ops = static_cast<int>(graph.nodes.size());
     out_.graph =
         eager ? ir::decompose(graph, [](const Graph&, const Node& n) { return kernels::find_kernel(*n.op) != nullptr; })
@@ -51,6 +53,7 @@ class Lowerer {
   }
 
   Program run() {
+    const TraceSpan span("lower", "fuse and lower");
     number_inputs();
     lower_groups();
     plan_ = plan_memory(out_.graph, *memory_, out_.groups, scalar_index_);
@@ -289,18 +292,18 @@ Program lower_program(const Graph& graph, const CompileOptions& options) { retur
 
 void log_program(const Program& program) {
   const std::string& tag = program.graph.name;
-  if (log_enabled(LogChannel::Graph)) log(LogChannel::Graph, tag, "after passes:\n" + ir::print(program.graph));
+  if (log_enabled(LogChannel::Graph)) log_here(LogChannel::Graph, tag, "after passes:\n" + ir::print(program.graph));
   if (log_enabled(LogChannel::Fusion)) {
     for (const Group& g : program.groups) {
       std::string text = g.library ? "library call:" : g.anchor >= 0 ? "contraction:" : "loop nest:";
       for (int n : g.nodes) text += " " + std::string(program.graph.nodes[static_cast<size_t>(n)].op->name);
-      log(LogChannel::Fusion, tag, text);
+      log_here(LogChannel::Fusion, tag, text);
     }
   }
   if (!log_enabled(LogChannel::Code)) return;
   std::string text;
   for (const LoweredNest& n : program.nests) text += to_string(n.nest);
-  log(LogChannel::Code, tag, text);
+  log_here(LogChannel::Code, tag, text);
 }
 
 }  // namespace tailor::jit

@@ -76,7 +76,9 @@ void log(LogChannel channel, std::string_view tag, std::string_view text, LogLev
 }
 
 void log_here(LogChannel channel, std::string_view otherwise, std::string_view text, LogLevel level) {
-  if (log_enabled(channel, level)) log(channel, LogTag::current().empty() ? otherwise : LogTag::current(), text, level);
+  if (!log_enabled(channel, level)) return;
+  const std::string tag = LogTag::current();
+  log(channel, tag.empty() ? otherwise : std::string_view(tag), text, level);
 }
 
 void log_warning(std::string_view tag, std::string_view text) {
@@ -85,9 +87,9 @@ void log_warning(std::string_view tag, std::string_view text) {
 }
 
 static constinit thread_local const LogTag* innermost_tag = nullptr;
-LogTag::LogTag(std::string tag) : tag_(std::move(tag)), outer_(innermost_tag) { innermost_tag = this; }
+LogTag::LogTag(const void* what, Make make) noexcept : what_(what), make_(make), outer_(innermost_tag) { innermost_tag = this; }
 LogTag::~LogTag() { innermost_tag = outer_; }
-std::string_view LogTag::current() { return innermost_tag == nullptr ? std::string_view() : innermost_tag->tag_; }
+std::string LogTag::current() { return innermost_tag == nullptr ? std::string() : innermost_tag->make_(innermost_tag->what_); }
 
 void set_logs(std::string_view channels) { detail::log_mask.store(parse_channels(channels)); }
 void set_log_sink(LogSink sink) { log_sink.store(sink); }

@@ -34,18 +34,21 @@ void log_here(LogChannel channel, std::string_view otherwise, std::string_view t
 /// A warning that is shown whatever the channels are.
 void log_warning(std::string_view tag, std::string_view text);
 
-/// What this thread works on, for lines logged by code that does not know it: "layer/0/1" (function, entry, attempt).
+/// What this thread works on, for lines logged by code that does not know it: "layer/0/1" (function, entry, attempt). The text is only
+/// made when a line is logged.
 class LogTag {
  public:
-  explicit LogTag(std::string tag);
+  using Make = std::string (*)(const void* what);
+  LogTag(const void* what, Make make) noexcept;
   LogTag(const LogTag&) = delete;
   LogTag& operator=(const LogTag&) = delete;
   ~LogTag();
   /// The innermost one's; empty where there is none.
-  static std::string_view current();
+  static std::string current();
 
  private:
-  std::string tag_;
+  const void* what_;
+  Make make_;
   const LogTag* outer_;
 };
 

@@ -237,7 +237,7 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
   if (state.first || pure)
     for (TensorHead* head : arguments.tensors) held.emplace_back(head);
   const uint64_t epoch = module_epoch();
-  const std::optional<LogTag> tag = state.first ? std::optional<LogTag>(std::in_place, entry.tag()) : std::nullopt;
+  const LogTag tag(&entry, tag_of_entry);
   Invocation* invocation = entry.take(state.slot);
   static thread_local std::vector<int64_t> sizes;
   sizes.clear();

@@ -142,7 +142,7 @@ bool Entry::compile_later(std::function<void()> finish) {
     if (self->listed_ == Listed::NoMore) return;  // evicted meanwhile: nobody follows it any more
     on_background_thread = true;
     for_first_call = first_call;
-    const LogTag tag(self->tag());
+    const LogTag tag(self.get(), tag_of_entry);
     TraceSpan span("async", "compile in the background");
     if (span.on()) span.arg("entry", self->tag());
     finish();
@@ -182,7 +182,8 @@ void Entry::note_compiled(const jit::CompileReport& report, double compile_ms, c
   if (log_enabled(LogChannel::Perf)) {
     std::ostringstream out;
     out << report.ops << " ops in " << report.kernels << " kernels, compiled in " << compile_ms << " ms (passes " << report.passes_ms
-        << ", lower " << report.lower_ms << ", LLVM " << report.llvm_ms << ", link " << report.link_ms << ")";
+        << ", lower " << report.lower_ms << ", LLVM " << report.llvm_ms << ", link " << report.link_ms << "), " << report.code_bytes
+        << " bytes of code";
     log(LogChannel::Perf, tagged, out.str());
   }
 }
@@ -214,6 +215,13 @@ void Entry::on_symbolic_given_up(std::string_view why) {
 void Entry::on_op_by_op(std::string_view why) {
   record_.op_by_op.fetch_add(1, std::memory_order_relaxed);
   if (!warned_.exchange(true)) log(LogChannel::Recompiles, tag(), "a segment runs op by op: " + std::string(why));
+}
+
+void Entry::on_escape(std::source_location where, bool mode_changes) {
+  if (!log_enabled(LogChannel::GraphBreaks)) return;
+  const std::string place = ir::SourceLocation{where.file_name(), static_cast<int>(where.line())}.str();
+  log(LogChannel::GraphBreaks, tag(),
+      mode_changes ? "a segment ends: a mode of the process changes" : "a segment ends: host code needs a tensor's data, at " + place);
 }
 
 void Entry::on_lift(const follow::Step& step, std::string_view what) {

@@ -159,6 +159,7 @@ class Entry final : public follow::EntryHost, public std::enable_shared_from_thi
   bool compile_later(std::function<void()> finish) override;
   void on_variant_compiled(const follow::Variant& variant, bool first_of_segment) override;
   void on_op_by_op(std::string_view why) override;
+  void on_escape(std::source_location where, bool mode_changes) override;
   void on_lift(const follow::Step& step, std::string_view what) override;
   void on_divergence(const follow::Step* expected, const OpCall* got) override;
   void on_compile_failure(std::string_view what) override;
@@ -197,5 +198,8 @@ class Entry final : public follow::EntryHost, public std::enable_shared_from_thi
   std::vector<Explanation::Segment> segments_;
   std::atomic<bool> warned_{false};
 };
+
+/// For LogTag.
+inline std::string tag_of_entry(const void* entry) { return static_cast<const Entry*>(entry)->tag(); }
 
 }  // namespace tailor::detail

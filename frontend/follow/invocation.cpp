@@ -308,6 +308,7 @@ void Invocation::end_segment(StepKind kind, std::source_location where) {
     step->first_slot = used_slots_;
     step->first_external = bound_;
     step->first_scalar = path_.empty() ? 0 : path_.back()->step->scalar_count();
+    if (kind == StepKind::Escape) host_.on_escape(where, where.line() == 0);
     end = tree_.add(binding(), cursor_, std::move(step), std::make_unique<Instance>());
     if (!first_new_step_) first_new_step_ = end->step;
   }

@@ -39,6 +39,8 @@ class EntryHost {
   /// Counters and the log.
   virtual void on_variant_compiled(const Variant& variant, bool first_of_segment) = 0;
   virtual void on_op_by_op(std::string_view why) = 0;
+  /// A path is seen for the first time to go through a place where host code needs data, or a mode changes.
+  virtual void on_escape(std::source_location where, bool mode_changes) = 0;
   virtual void on_lift(const Step& step, std::string_view what) = 0;
   virtual void on_divergence(const Step* expected, const OpCall* got) = 0;
   virtual void on_compile_failure(std::string_view what) = 0;

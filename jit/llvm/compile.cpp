@@ -11,6 +11,7 @@
 #include "jit/llvm/emit.h"
 #include "jit/llvm/session.h"
 #include "runtime/thread_pool.h"
+#include "runtime/trace.h"
 
 namespace tailor::jit {
 namespace {
@@ -53,12 +54,23 @@ struct Part {
     for (size_t i = 0; i < nests.size(); ++i) symbols.push_back(unique_symbol());
     Stopwatch watch;
     llvm::LLVMContext context;
-    auto module = emit_module(context, nests, symbols, target, options.fast_math);
-    times.emit_ms = watch.lap();
-    const std::string object = generate_object(*module, target);
-    times.llvm_ms = watch.lap();
-    linked = link_object(object, symbols);
-    times.link_ms = watch.lap();
+    std::unique_ptr<llvm::Module> module;
+    {
+      const TraceSpan span("llvm", "emit IR");
+      module = emit_module(context, nests, symbols, target, options.fast_math);
+      times.emit_ms = watch.lap();
+    }
+    std::string object;
+    {
+      const TraceSpan span("llvm", "generate code");
+      object = generate_object(*module, target);
+      times.llvm_ms = watch.lap();
+    }
+    {
+      const TraceSpan span("link", "link");
+      linked = link_object(object, symbols);
+      times.link_ms = watch.lap();
+    }
     if (options.on_object)
       for (size_t i = 0; i < nests.size(); ++i) options.on_object(i * parts + index, object, symbols[i]);
   }
