@@ -37,6 +37,15 @@ inline Tensor dispatch(const ir::OpDef& op, std::initializer_list<Operand> opera
 Tensor run_eager(const OpCall& call);
 std::vector<Tensor> run_eager_many(const OpCall& call);
 
+/// What host code reads besides the descriptions of tensors and the data in them.
+struct HostRead {
+  enum class What : uint8_t { StorageOffset, Aliasing, Watched } what;
+  const TensorImpl* tensor = nullptr;  // StorageOffset
+  IntrusivePtr<Cell> cell = {};        // Watched: its version, and the one that was read
+  uint64_t version = 0;
+  std::string name = {};
+};
+
 /// What a compiled call under way does with the ops of its thread.
 class OpInterceptor {
  public:
@@ -45,6 +54,8 @@ class OpInterceptor {
   virtual std::vector<Tensor> op_many(const OpCall& call) = 0;
   /// Host code is about to read (or, `write`, get a mutable pointer to) the data of `tensor`.
   virtual void host_access(TensorImpl& tensor, bool write, std::source_location where) = 0;
+  /// Host code reads something that a call without user code would have to compare.
+  virtual void host_read(HostRead read) = 0;
 };
 /// The interceptor of this thread; null outside compiled calls.
 OpInterceptor*& current_interceptor();

@@ -42,7 +42,11 @@ int64_t Tensor::stride(int64_t d, Where) const {
   check<IndexError>(!strides.empty(), "Dimension specified as ", d, " but tensor has no dimensions");
   return strides[static_cast<size_t>(wrap_dim(d, static_cast<int64_t>(strides.size())))];
 }
-int64_t Tensor::storage_offset() const { return computed(*this).offset; }
+int64_t Tensor::storage_offset() const {
+  const TensorImpl& impl = computed(*this);
+  if (OpInterceptor* call = current_interceptor()) call->host_read({.what = HostRead::What::StorageOffset, .tensor = &impl});
+  return impl.offset;
+}
 ScalarType Tensor::scalar_type() const { return impl_of(*this).spec.dtype; }
 Device Tensor::device() const { return impl_of(*this).spec.device; }
 TensorOptions Tensor::options() const {
@@ -59,6 +63,7 @@ bool Tensor::is_cuda() const { return device().is_cuda(); }
 int64_t Tensor::get_device() const { return device().is_cuda() ? std::max<int64_t>(device().index(), 0) : -1; }
 bool Tensor::is_alias_of(const Tensor& other) const {
   const TensorImpl &a = computed(*this), &b = computed(other);
+  if (OpInterceptor* call = current_interceptor()) call->host_read({.what = HostRead::What::Aliasing});
   return a.storage && a.storage == b.storage;
 }
 int64_t Tensor::_version() const {

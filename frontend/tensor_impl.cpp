@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <new>
 
+#include "frontend/captured.h"
+#include "frontend/nn/epoch.h"
 #include "tailor/array_ref.h"
 
 namespace tailor {
@@ -89,8 +91,16 @@ void check_countable(const ir::TensorSpec& spec) {
 }
 
 TensorImpl::TensorImpl() : id(next_id()) {}
+TensorImpl::~TensorImpl() {
+  if (Cell* cell = life.load(std::memory_order_relaxed); cell && cell->release()) destroy(cell);
+}
 
-void TensorImpl::description_changed() { id = next_id(); }
+void TensorImpl::description_changed() {
+  id = next_id();
+  if (flags.load(std::memory_order_relaxed) & kRegistered) [[unlikely]]
+    detail::bump_module_epoch();
+  if (Cell* cell = life.load(std::memory_order_acquire)) cell->word.store(id, std::memory_order_release);
+}
 
 uint64_t TensorImpl::next_id() {
   // Threads take ids in blocks, so that making a tensor touches no shared memory.
@@ -104,7 +114,12 @@ uint64_t TensorImpl::next_id() {
   return next++;
 }
 
-void destroy(TensorHead* head) noexcept { delete_impl(&impl_of(*head)); }
+void destroy(TensorHead* head) noexcept {
+  if (head->flags.load(std::memory_order_relaxed) & TensorHead::kCaptured) [[unlikely]]
+    detail::retire_captured(impl_of(*head), delete_impl);
+  else
+    delete_impl(&impl_of(*head));
+}
 
 IntrusivePtr<TensorHead> make_tensor(const ir::TensorSpec& spec) {
   auto storage = Storage::allocate(storage_bytes(spec), spec.device);

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "ir/spec.h"
+#include "runtime/cell.h"
 #include "runtime/storage.h"
 #include "tailor/tensor_handle.h"
 
@@ -26,8 +27,10 @@ struct TensorImpl final : TensorHead {
   int slot = -1;                     // lazy: which one
   std::unique_ptr<AutogradMeta> autograd;
   std::shared_ptr<const SizeMarks> size_marks;  // what the user has said of its sizes; null: nothing
+  std::atomic<Cell*> life{nullptr};  // of a captured tensor, owned: its id, 0 once it is gone
 
   TensorImpl();
+  ~TensorImpl();
   bool is_lazy() const { return flags.load(std::memory_order_acquire) & kLazy; }
   std::byte* data() const { return static_cast<std::byte*>(storage->data()) + offset * element_size(spec.dtype); }
   /// Call after changing `spec` in place.

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "frontend/compile/background.h"
+#include "frontend/captured.h"
 #include "frontend/compile/facts.h"
 #include "frontend/compile/outcome.h"
 #include "frontend/follow/run_variant.h"
@@ -13,6 +14,7 @@
 #include "runtime/ambient.h"
 #include "runtime/log.h"
 #include "runtime/trace.h"
+#include "runtime/thread_pool.h"
 
 namespace tailor::detail {
 namespace {
@@ -33,6 +35,9 @@ class InterceptorScope {
 
 thread_local std::vector<guards::TensorFact> facts;
 
+/// User code may ask for the number of threads: a call that skips it compares that, too.
+uint64_t skipping_ambient_word() { return ambient_word() | static_cast<uint64_t>(get_num_threads()) << 16; }
+
 guards::CallDescriptor describe(const FlatValue& arguments) {
   facts.resize(arguments.tensors.size());
   guards::TensorFact* fact = facts.data();
@@ -44,7 +49,7 @@ guards::CallDescriptor describe(const FlatValue& arguments) {
       *fact++ = {};
     }
   }
-  return {facts, arguments.scalars, arguments.structure, ambient_word(), module_epoch()};
+  return {facts, arguments.scalars, arguments.structure, skipping_ambient_word(), module_epoch()};
 }
 
 }  // namespace
@@ -297,7 +302,8 @@ bool CompiledFunction::skip_last_hit(const Entry& entry, const guards::CallDescr
 }
 
 bool CompiledFunction::skip(const SkipPlan& plan, const CallOps& ops, const FlatValue& arguments) {
-  if (!plan.holds_captured()) return false;
+  std::optional<CapturedRegion> region;
+  if (!plan.lives.empty() && region.emplace().epoch() != plan.module_epoch.load(std::memory_order_acquire)) return false;
   // User code does not run in here, so that these are never in use twice on one thread.
   struct Scratch {
     std::vector<TensorImpl*> inputs, outputs;
@@ -308,8 +314,8 @@ bool CompiledFunction::skip(const SkipPlan& plan, const CallOps& ops, const Flat
   inputs.clear();
   outputs.clear();
   for (size_t i = 0; i < plan.arguments.size(); ++i) {
-    TensorHead* head = plan.arguments[i] >= 0 ? arguments.tensors[static_cast<size_t>(plan.arguments[i])] : plan.captured[i].get();
-    auto* tensor = static_cast<TensorImpl*>(head);
+    auto* tensor =
+        plan.arguments[i] >= 0 ? static_cast<TensorImpl*>(arguments.tensors[static_cast<size_t>(plan.arguments[i])]) : plan.captured[i];
     if (tensor->is_lazy() || tensor->storage->pending.load(std::memory_order_acquire)) prepare_host_access(*tensor, false);
     inputs.push_back(tensor);
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "frontend/compile/background.h"
+#include "frontend/captured.h"
 #include "frontend/compile/facts.h"
 #include "frontend/nn/epoch.h"
 #include "runtime/ambient.h"
@@ -274,22 +275,18 @@ std::vector<Explanation::Segment> Entry::segments() const {
 // ---- skipping ------------------------------------------------------------------------------------------------------
 
 bool SkipPlan::holds_captured() const {
-  for (size_t i = 0; i < captured.size(); ++i) {
-    if (!captured[i]) continue;
-    // Nobody but the plan holds it, or it became something else: the plan is void.
-    if (captured[i]->use_count() == 1 || static_cast<const TensorImpl&>(*captured[i]).id != captured_ids[i]) return false;
-  }
-  return true;
+  size_t next = 0;
+  return std::all_of(captured_ids.begin(), captured_ids.end(), [&](uint64_t id) {
+    return id == 0 || lives[next++]->word.load(std::memory_order_acquire) == id;  // alive, and described as it was
+  });
 }
 
 bool SkipPlan::captures_the_same(const SkipPlan& other) const {
   return variant == other.variant && scalars == other.scalars && arguments == other.arguments && captured_ids == other.captured_ids &&
-         results == other.results &&
-         std::equal(captured.begin(), captured.end(), other.captured.begin(), other.captured.end(),
-                    [](const auto& a, const auto& b) { return a.get() == b.get(); });
+         results == other.results;
 }
 
-// Old plans may be in use by other threads; they let go of what they captured when the entry dies.
+// Old plans may be in use by other threads: they go when the entry dies.
 bool Entry::set_skip_plan(std::unique_ptr<const SkipPlan> plan, const guards::CallDescriptor& call) {
   constexpr size_t kMostPlans = 1024, kMostOfOneKind = 64;
   std::lock_guard lock(mutex_);
@@ -319,7 +316,7 @@ const SkipPlan* Entry::skip_plan_for(const guards::CallDescriptor& call) {
 }
 
 std::unique_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, const CallOps& ops, const guards::CallDescriptor& call,
-                                                 std::span<TensorHead* const> arguments, std::string* why_not) const {
+                                                 std::span<TensorHead* const> arguments, std::string* why_not) {
   std::lock_guard lock(mutex_);
   const auto refuse = [&](std::string why) {
     *why_not = std::move(why);
@@ -350,11 +347,13 @@ std::unique_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, c
     if (ref.slot) return refuse("a value of an earlier segment is used");
     const IntrusivePtr<TensorHead>& head = invocation.externals()[static_cast<size_t>(ref.index)];
     const int argument = argument_number(head.get());
+    if (argument < 0 && head->use_count() == 1) return refuse("it makes a tensor by other means than ops");
     plan->arguments.push_back(argument);
-    plan->captured.push_back(argument < 0 ? head : nullptr);
-    plan->captured_ids.push_back(static_cast<const TensorImpl&>(*head).id);
-    // From now on replacing a handle to it bumps the epoch, registered in a module or not.
-    if (argument < 0) head->flags.fetch_or(TensorHead::kRegistered, std::memory_order_relaxed);
+    TensorImpl& tensor = impl_of(*head);
+    plan->captured.push_back(argument < 0 ? &tensor : nullptr);
+    plan->captured_ids.push_back(argument < 0 ? tensor.id : 0);
+    // From now on its death, and replacing a handle to it, bump the epoch, registered in a module or not.
+    if (argument < 0) plan->lives.push_back(watch_life(tensor));
   }
   FlatValue result;
   ops.flatten_result(ops.frame, result);
@@ -394,6 +393,18 @@ std::unique_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, c
   if (call.tensors.size() > 1) {
     plan->guards.require_identity(call.tensors);
     if (!variant->written.empty()) plan->guards.require_aliasing(call.tensors);
+  }
+  require_reads(plan->guards, invocation.reads(), call, arguments, names);
+  SeenArguments& seen = seen_[end];
+  if (seen.ids.size() != call.tensors.size()) {
+    seen.ids.assign(call.tensors.size(), 0);
+    seen.varies.assign(call.tensors.size(), false);
+    for (size_t i = 0; i < call.tensors.size(); ++i) seen.ids[i] = call.tensors[i].id;
+  }
+  for (size_t i = 0; i < call.tensors.size(); ++i) {
+    if (call.tensors[i].id != seen.ids[i]) seen.varies[i] = true;
+    if (!seen.varies[i] && call.tensors[i].spec)
+      plan->guards.require_pinned(static_cast<int>(i), call.tensors[i].id, argument_path(static_cast<int>(i)));
   }
   plan->guards.seal();
   return plan;

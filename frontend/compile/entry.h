@@ -4,6 +4,7 @@
 #include <any>
 #include <array>
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -58,9 +59,10 @@ struct FunctionRecord {
 struct SkipPlan {
   const follow::Instance* end = nullptr;
   const follow::Variant* variant = nullptr;
-  std::vector<int> arguments;                      // per input: the argument's number, or -1 for a captured tensor
-  std::vector<IntrusivePtr<TensorHead>> captured;  // per input; null for arguments
-  std::vector<uint64_t> captured_ids;
+  std::vector<int> arguments;             // per input: the argument's number, or -1 for a captured tensor
+  std::vector<TensorImpl*> captured;      // per input, not owned: touched inside of a CapturedRegion only; null for arguments
+  std::vector<uint64_t> captured_ids;     // per input; 0 for arguments
+  std::vector<IntrusivePtr<Cell>> lives;  // of the captured ones
   struct ResultTensor {
     enum class From : uint8_t { Undefined, Output, Argument } from = From::Undefined;
     int index = -1;
@@ -144,7 +146,7 @@ class Entry final : public follow::EntryHost, public std::enable_shared_from_thi
   bool set_skip_plan(std::unique_ptr<const SkipPlan> plan, const guards::CallDescriptor& call);
   /// Builds it from a call that has just hit (or been compiled); null when the call cannot be skipped.
   std::unique_ptr<const SkipPlan> plan_skip(const Invocation& invocation, const CallOps& ops, const guards::CallDescriptor& call,
-                                            std::span<TensorHead* const> arguments, std::string* why_not) const;
+                                            std::span<TensorHead* const> arguments, std::string* why_not);
 
   std::vector<Explanation::Segment> segments() const;
 
@@ -195,6 +197,13 @@ class Entry final : public follow::EntryHost, public std::enable_shared_from_thi
   std::string last_change_;  // why the next segment is compiled, for error_on_recompile
   std::atomic<const SkipPlan*> skip_{nullptr};
   std::vector<std::unique_ptr<const SkipPlan>> plans_;
+  /// Which arguments have been another tensor in a later call of the path that ends there: one that has always been the same may be
+  /// captured as well, and then only looks like an argument.
+  struct SeenArguments {
+    std::vector<uint64_t> ids;
+    std::vector<bool> varies;
+  };
+  std::map<const follow::Step*, SeenArguments> seen_;
   std::vector<Explanation::Segment> segments_;
   std::atomic<bool> warned_{false};
 };

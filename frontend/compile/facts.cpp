@@ -46,4 +46,21 @@ void require_structure(guards::GuardSet& guards, std::span<const int64_t> words,
   guards.require_structure(words, parts_of(names.structure));
 }
 
+void require_reads(guards::GuardSet& guards, std::span<const HostRead> reads, const guards::CallDescriptor& call,
+                   std::span<TensorHead* const> arguments, const ArgumentNames& names) {
+  for (const HostRead& read : reads) {
+    switch (read.what) {
+      case HostRead::What::StorageOffset:
+        for (size_t i = 0; i < arguments.size(); ++i) {
+          if (arguments[i] == read.tensor) guards.require_storage_offset(static_cast<int>(i), call.tensors[i].offset, names.tensors[i], "");
+        }
+        break;
+      case HostRead::What::Aliasing: guards.require_aliasing(call.tensors); break;
+      case HostRead::What::Watched:
+        guards.require_cell(guards::GuardKind::Watched, read.cell, read.version, read.name.empty() ? "a watched value" : read.name, "");
+        break;
+    }
+  }
+}
+
 }  // namespace tailor::detail

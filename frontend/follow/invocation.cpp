@@ -43,6 +43,7 @@ void Invocation::begin(std::span<TensorImpl* const> arguments, std::span<const i
   executed_ = segment_begin_ = 0;
   segment_first_slot_ = used_slots_ = bound_ = 0;
   live_slots_.clear();
+  reads_.clear();
 }
 
 // ---- comparing -----------------------------------------------------------------------------------------------------
@@ -417,6 +418,7 @@ void Invocation::end() noexcept {
   }
   bound_ = used_slots_ = 0;
   arguments_ = {};
+  reads_.clear();
 }
 
 }  // namespace tailor

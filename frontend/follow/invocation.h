@@ -74,6 +74,7 @@ class Invocation final : public OpInterceptor {
   Tensor op(const OpCall& call) override;
   std::vector<Tensor> op_many(const OpCall& call) override;
   void host_access(TensorImpl& tensor, bool write, std::source_location where) override;
+  void host_read(HostRead read) override { reads_.push_back(std::move(read)); }
 
   /// A mode of the process is about to change: what was followed under the old one is computed under it.
   void mode_change();
@@ -92,6 +93,8 @@ class Invocation final : public OpInterceptor {
   /// The values of its scalars in this call.
   std::vector<int64_t> scalars_of(const follow::Variant& variant) const;
   std::span<const IntrusivePtr<TensorHead>> externals() const { return {externals_.data(), static_cast<size_t>(bound_)}; }
+  /// What user code has read in this call, in order.
+  std::span<const HostRead> reads() const { return reads_; }
   uint64_t ops_followed() const { return static_cast<uint64_t>(followed_.load(std::memory_order_relaxed)); }
 
  private:
@@ -175,6 +178,7 @@ class Invocation final : public OpInterceptor {
   std::vector<int> live_slots_;   // recording: slots that user code may still hold
   std::span<TensorImpl* const> arguments_;
   std::vector<int64_t> sizes_;                 // that bindings_ begins with
+  std::vector<HostRead> reads_;
   std::vector<TensorImpl*> inputs_, outputs_;  // of the segment under way
   std::vector<int64_t> run_scalars_;
   follow::RunScratch scratch_;

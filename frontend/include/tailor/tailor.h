@@ -13,3 +13,4 @@
 #include "tailor/ops.h"
 #include "tailor/tensor.h"
 #include "tailor/threads.h"
+#include "tailor/watched.h"

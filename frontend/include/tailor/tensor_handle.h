@@ -13,6 +13,7 @@ struct TensorHead : RefCounted {
     kLazy = 2,        // a value of a compiled call under way that has not been computed
     kNonLeaf = 4,     // made by an op from something that requires gradients
     kLeafView = 8,    // a view of a leaf that requires gradients: may not be written in grad mode
+    kCaptured = 16,   // skipped calls reach it: its death bumps the global epoch
   };
   std::atomic<uint32_t> flags{0};
 };

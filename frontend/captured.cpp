@@ -1,0 +1,123 @@
+#include "frontend/captured.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "frontend/nn/epoch.h"
+#include "frontend/tensor_impl.h"
+
+namespace tailor::detail {
+namespace {
+
+/// One per thread that ever skipped a call with captured tensors; never freed, taken over by a later thread.
+struct alignas(64) Reader {
+  std::atomic<uint64_t> epoch{0};  // 0: outside of every region
+  std::atomic<bool> taken{true};
+  Reader* next = nullptr;
+};
+std::atomic<Reader*> readers{nullptr};
+
+Reader* take_reader() {
+  for (Reader* r = readers.load(std::memory_order_acquire); r; r = r->next) {
+    bool free = false;
+    if (r->taken.compare_exchange_strong(free, true)) return r;
+  }
+  auto* r = new Reader;
+  r->next = readers.load(std::memory_order_relaxed);
+  while (!readers.compare_exchange_weak(r->next, r, std::memory_order_release)) {}
+  return r;
+}
+
+struct ThreadReader {
+  Reader* reader = take_reader();
+  ~ThreadReader() { reader->taken.store(false); }
+};
+Reader& this_reader() {
+  static thread_local ThreadReader mine;
+  return *mine.reader;
+}
+
+/// The oldest epoch that a region is in.
+uint64_t oldest_region() {
+  uint64_t oldest = UINT64_MAX;
+  for (const Reader* r = readers.load(std::memory_order_acquire); r; r = r->next) {
+    const uint64_t epoch = r->epoch.load(std::memory_order_seq_cst);
+    if (epoch != 0) oldest = std::min(oldest, epoch);
+  }
+  return oldest;
+}
+
+/// Tensors that wait: a stack that is only pushed to and taken as a whole.
+struct Waiting {
+  TensorImpl* tensor;
+  void (*free)(TensorImpl*) noexcept;
+  uint64_t death;  // the epoch that it began
+  Waiting* next;
+};
+std::atomic<Waiting*> waiting{nullptr};
+
+void push(Waiting* first, Waiting* last) noexcept {
+  last->next = waiting.load(std::memory_order_relaxed);
+  while (!waiting.compare_exchange_weak(last->next, first, std::memory_order_acq_rel)) {}
+}
+
+void free_what_can_be() noexcept {
+  Waiting* all = waiting.exchange(nullptr, std::memory_order_acq_rel);
+  const uint64_t oldest = oldest_region();
+  while (all) {
+    Waiting* const next = all->next;
+    if (all->death <= oldest) {
+      all->free(all->tensor);
+      delete all;
+    } else {
+      push(all, all);
+    }
+    all = next;
+  }
+}
+
+}  // namespace
+
+CapturedRegion::CapturedRegion() noexcept {
+  Reader& mine = this_reader();
+  // The epoch is read again after it was published: whoever dies later sees this region, whoever died before has moved the epoch on.
+  uint64_t seen = module_epoch();
+  do {
+    epoch_ = seen;
+    mine.epoch.store(epoch_, std::memory_order_seq_cst);
+    seen = module_epoch_counter.load(std::memory_order_seq_cst);
+  } while (seen != epoch_);
+}
+
+CapturedRegion::~CapturedRegion() {
+  this_reader().epoch.store(0, std::memory_order_release);
+  if (waiting.load(std::memory_order_relaxed) != nullptr) [[unlikely]]
+    free_what_can_be();
+}
+
+IntrusivePtr<Cell> watch_life(TensorImpl& tensor) {
+  Cell* cell = tensor.life.load(std::memory_order_acquire);
+  if (!cell) {
+    IntrusivePtr<Cell> fresh(new Cell(tensor.id));
+    if (tensor.life.compare_exchange_strong(cell, fresh.get(), std::memory_order_acq_rel)) {
+      cell = fresh.get();
+      cell->retain();  // by the tensor
+    }
+    tensor.flags.fetch_or(TensorHead::kRegistered | TensorHead::kCaptured, std::memory_order_relaxed);
+    return IntrusivePtr<Cell>(cell);  // while `fresh` lives
+  }
+  return IntrusivePtr<Cell>(cell);
+}
+
+void retire_captured(TensorImpl& tensor, void (*free)(TensorImpl*) noexcept) noexcept {
+  tensor.life.load(std::memory_order_acquire)->word.store(0, std::memory_order_release);
+  const uint64_t death = module_epoch_counter.fetch_add(1, std::memory_order_seq_cst) + 1;
+  if (oldest_region() >= death) {
+    free(&tensor);
+    return;
+  }
+  auto* wait = new Waiting{&tensor, free, death, nullptr};
+  push(wait, wait);
+}
+
+}  // namespace tailor::detail
