@@ -27,7 +27,7 @@ struct TensorImpl final : TensorHead {
   int slot = -1;                     // lazy: which one
   std::unique_ptr<AutogradMeta> autograd;
   std::shared_ptr<const SizeMarks> size_marks;  // what the user has said of its sizes; null: nothing
-  std::atomic<Cell*> life{nullptr};  // of a captured tensor, owned: its id, 0 once it is gone
+  std::atomic<Cell*> life{nullptr};             // of a captured tensor, owned: its id, 0 once it is gone
 
   TensorImpl();
   ~TensorImpl();

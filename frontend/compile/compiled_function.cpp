@@ -5,16 +5,16 @@
 #include <chrono>
 #include <sstream>
 
-#include "frontend/compile/background.h"
 #include "frontend/captured.h"
+#include "frontend/compile/background.h"
 #include "frontend/compile/facts.h"
 #include "frontend/compile/outcome.h"
 #include "frontend/follow/run_variant.h"
 #include "frontend/nn/epoch.h"
 #include "runtime/ambient.h"
 #include "runtime/log.h"
-#include "runtime/trace.h"
 #include "runtime/thread_pool.h"
+#include "runtime/trace.h"
 
 namespace tailor::detail {
 namespace {

@@ -4,8 +4,8 @@
 #include <sstream>
 #include <utility>
 
-#include "frontend/compile/background.h"
 #include "frontend/captured.h"
+#include "frontend/compile/background.h"
 #include "frontend/compile/facts.h"
 #include "frontend/nn/epoch.h"
 #include "runtime/ambient.h"
@@ -315,6 +315,23 @@ const SkipPlan* Entry::skip_plan_for(const guards::CallDescriptor& call) {
   return last;
 }
 
+void Entry::pin_arguments(SkipPlan& plan, const guards::CallDescriptor& call) {  // mutex_ is held
+  const auto alike = [&](const SeenArguments& s) {
+    return s.end == plan.end && s.arguments == plan.arguments && s.results == plan.results;
+  };
+  auto seen = std::find_if(seen_.begin(), seen_.end(), alike);
+  if (seen == seen_.end()) {
+    seen_.push_back({plan.end, plan.arguments, plan.results, {}, std::vector<bool>(call.tensors.size(), false)});
+    seen = seen_.end() - 1;
+    for (const guards::TensorFact& tensor : call.tensors) seen->ids.push_back(tensor.id);
+  }
+  for (size_t i = 0; i < call.tensors.size(); ++i) {
+    if (call.tensors[i].id != seen->ids[i]) seen->varies[i] = true;
+    if (call.tensors[i].spec && !seen->varies[i])
+      plan.guards.require_pinned(static_cast<int>(i), call.tensors[i].id, argument_path(static_cast<int>(i)));
+  }
+}
+
 std::unique_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, const CallOps& ops, const guards::CallDescriptor& call,
                                                  std::span<TensorHead* const> arguments, std::string* why_not) {
   std::lock_guard lock(mutex_);
@@ -395,17 +412,7 @@ std::unique_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, c
     if (!variant->written.empty()) plan->guards.require_aliasing(call.tensors);
   }
   require_reads(plan->guards, invocation.reads(), call, arguments, names);
-  SeenArguments& seen = seen_[end];
-  if (seen.ids.size() != call.tensors.size()) {
-    seen.ids.assign(call.tensors.size(), 0);
-    seen.varies.assign(call.tensors.size(), false);
-    for (size_t i = 0; i < call.tensors.size(); ++i) seen.ids[i] = call.tensors[i].id;
-  }
-  for (size_t i = 0; i < call.tensors.size(); ++i) {
-    if (call.tensors[i].id != seen.ids[i]) seen.varies[i] = true;
-    if (!seen.varies[i] && call.tensors[i].spec)
-      plan->guards.require_pinned(static_cast<int>(i), call.tensors[i].id, argument_path(static_cast<int>(i)));
-  }
+  pin_arguments(*plan, call);
   plan->guards.seal();
   return plan;
 }

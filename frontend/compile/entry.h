@@ -4,7 +4,6 @@
 #include <any>
 #include <array>
 #include <atomic>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -197,13 +196,17 @@ class Entry final : public follow::EntryHost, public std::enable_shared_from_thi
   std::string last_change_;  // why the next segment is compiled, for error_on_recompile
   std::atomic<const SkipPlan*> skip_{nullptr};
   std::vector<std::unique_ptr<const SkipPlan>> plans_;
-  /// Which arguments have been another tensor in a later call of the path that ends there: one that has always been the same may be
-  /// captured as well, and then only looks like an argument.
+  /// Which arguments have been another tensor in a later call that reached the same end and took the same of its tensors for arguments:
+  /// one that has always been the same may be captured as well, and then only looks like an argument.
   struct SeenArguments {
+    const follow::Instance* end;
+    std::vector<int> arguments;
+    std::vector<SkipPlan::ResultTensor> results;
     std::vector<uint64_t> ids;
     std::vector<bool> varies;
   };
-  std::map<const follow::Step*, SeenArguments> seen_;
+  void pin_arguments(SkipPlan& plan, const guards::CallDescriptor& call);
+  std::vector<SeenArguments> seen_;
   std::vector<Explanation::Segment> segments_;
   std::atomic<bool> warned_{false};
 };

@@ -177,7 +177,7 @@ class Invocation final : public OpInterceptor {
   std::vector<int64_t> scalars_;  // values of this call by number along the path
   std::vector<int> live_slots_;   // recording: slots that user code may still hold
   std::span<TensorImpl* const> arguments_;
-  std::vector<int64_t> sizes_;                 // that bindings_ begins with
+  std::vector<int64_t> sizes_;  // that bindings_ begins with
   std::vector<HostRead> reads_;
   std::vector<TensorImpl*> inputs_, outputs_;  // of the segment under way
   std::vector<int64_t> run_scalars_;

@@ -1,0 +1,184 @@
+// What skipped calls rely on: captured tensors without keeping them, watched values, the very tensors that were passed, what host code
+// reads of the surroundings.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "support/expect.h"
+
+namespace tailor {
+namespace {
+
+using testing::f32;
+
+/// Calls until the body has been skipped at least once more.
+template <class F>
+void until_skipped(const F& call, const std::function<Stats()>& stats) {
+  const uint64_t before = stats().skipped;
+  for (int i = 0; i < 40 && stats().skipped == before; ++i) call();
+  EXPECT_GT(stats().skipped, before);
+}
+
+TEST(Skipping, CapturedTensorsAreNotKeptAlive) {
+  bool freed = false;
+  float memory[2] = {3, 4};
+  Tensor w = from_blob(memory, {2}, [&](void*) { freed = true; });
+  auto f = compile([&](const Tensor& x) { return x * w; }, {.pure = true});
+  const Tensor x = f32({1, 2});
+  until_skipped([&] { EXPECT_VALUES(f(x), 3, 8); }, [&] { return f.stats(); });
+  w = f32({5, 6});
+  EXPECT_TRUE(freed) << "the plan for skipping holds a tensor that the program has let go of";
+  for (int i = 0; i < 20; ++i) EXPECT_VALUES(f(x), 5, 12);
+  until_skipped([&] { EXPECT_VALUES(f(x), 5, 12); }, [&] { return f.stats(); });
+}
+
+TEST(Skipping, CapturedTensorsThatOtherThreadsReplaceWhileCallsRun) {
+  std::mutex mutex;
+  Tensor w = full({64}, 1.0);
+  auto f = compile(
+      [&](const Tensor& x) {
+        Tensor mine;
+        {
+          std::lock_guard lock(mutex);
+          mine = w;
+        }
+        return x + mine;
+      },
+      {.pure = true});
+  std::atomic<bool> stop{false};
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> callers;
+  for (int t = 0; t < 3; ++t) {
+    callers.emplace_back([&] {
+      const Tensor x = zeros({64});
+      while (!stop) {
+        const Tensor y = f(x);
+        const auto first = y[0].item<float>(), last = y[63].item<float>();
+        if (first != last || first < 1 || first > 400) ++wrong;
+      }
+    });
+  }
+  for (int i = 2; i <= 300; ++i) {
+    Tensor next = full({64}, 1.0 * i);
+    std::lock_guard lock(mutex);
+    w = next;
+  }
+  stop = true;
+  for (auto& t : callers) t.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(f(zeros({64}))[0].item<float>(), 300);
+}
+
+TEST(Skipping, WatchedValuesAreFacts) {
+  Watched<double> scale{2, "scale"}, unread{1, "unread"};
+  int runs = 0;
+  auto f = compile([&](const Tensor& x) { return ++runs, x * scale.get(); }, {.pure = true});
+  const Tensor x = f32({1, 3});
+  until_skipped([&] { EXPECT_VALUES(f(x), 2, 6); }, [&] { return f.stats(); });
+  scale = 5;
+  EXPECT_VALUES(f(x), 5, 15);
+  until_skipped([&] { EXPECT_VALUES(f(x), 5, 15); }, [&] { return f.stats(); });
+  scale.update([](double& s) { s = -1; });
+  EXPECT_VALUES(f(x), -1, -3);
+  until_skipped([&] { EXPECT_VALUES(f(x), -1, -3); }, [&] { return f.stats(); });
+  const Watched<double> copy = scale;
+  EXPECT_EQ(copy.get(), -1);
+  // One that the body does not read costs nothing.
+  const int before = runs;
+  const uint64_t hits = f.stats().hits;
+  for (int i = 0; i < 20; ++i) {
+    unread = i;
+    f(x);
+  }
+  EXPECT_LE(runs - before, 2);  // audits
+  EXPECT_EQ(f.stats().hits, hits + 20);
+  EXPECT_FALSE(f.stats().pure_promise_broken);
+}
+
+TEST(Skipping, WatchedValuesMayDieBeforeTheFunction) {
+  auto flag = std::make_unique<Watched<bool>>(true, "flag");
+  auto f = compile([&](const Tensor& x) { return flag && flag->get() ? x + 1 : x - 1; }, {.pure = true});
+  const Tensor x = f32({1});
+  until_skipped([&] { EXPECT_VALUES(f(x), 2); }, [&] { return f.stats(); });
+  flag.reset();
+  for (int i = 0; i < 5; ++i) EXPECT_VALUES(f(x), 0);
+}
+
+// An argument that is captured as well looks like an argument only.
+TEST(Skipping, ATensorThatIsBothPassedAndCaptured) {
+  const Tensor w = f32({1, 2});
+  auto f = compile([w](const Tensor& x) { return x + w; }, {.pure = true});
+  for (int i = 0; i < 7; ++i) EXPECT_VALUES(f(w), 2, 4);
+  const Tensor y = f32({10, 20});
+  for (int i = 0; i < 20; ++i) EXPECT_VALUES(f(y), 11, 22) << i;
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_VALUES(f(w), 2, 4) << i;
+    EXPECT_VALUES(f(y), 11, 22) << i;
+  }
+  auto identity = compile([w](const Tensor& x) { return std::make_pair(x * 2, w); }, {.pure = true});
+  for (int i = 0; i < 7; ++i) EXPECT_TRUE(identity(w).second.is_same(w));
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(identity(y).second.is_same(w)) << i;
+}
+
+TEST(Skipping, StorageOffsetsAndAliasingThatHostCodeReads) {
+  auto offset = compile([](const Tensor& x) { return x.storage_offset() == 0 ? x + 1 : x - 1; }, {.pure = true});
+  const Tensor all = f32({1, 2, 3, 4}), front = all.slice(0, 0, 2), back = all.slice(0, 2, 4);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_VALUES(offset(front), 2, 3);
+    EXPECT_VALUES(offset(back), 2, 3);
+  }
+  auto alias = compile([](const Tensor& x, const Tensor& y) { return x.is_alias_of(y) ? x + y : x - y; }, {.pure = true});
+  const Tensor other = f32({3, 4});
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_VALUES(alias(front, back), 4, 6);
+    EXPECT_VALUES(alias(front, other), -2, -2);
+  }
+}
+
+TEST(Skipping, TheNumberOfThreadsIsAFact) {
+  const int before = get_num_threads();
+  auto f = compile([](const Tensor& x) { return get_num_threads() == 1 ? x + 1 : x - 1; }, {.pure = true});
+  const Tensor x = f32({1});
+  for (int i = 0; i < 10; ++i) {
+    set_num_threads(1);
+    EXPECT_VALUES(f(x), 2);
+    set_num_threads(2);
+    EXPECT_VALUES(f(x), 0);
+  }
+  set_num_threads(before);
+}
+
+TEST(Skipping, StringsEnumsAndNumbersByBits) {
+  enum class Mode { Add, Subtract };
+  auto f = compile(
+      [](const Tensor& x, Mode mode, const std::string& how, double c) {
+        const Tensor y = how == "a longer text than eight characters" ? x * 2 : x;
+        return mode == Mode::Add ? 1 / (y * c) : y - 1 / c;
+      },
+      {.pure = true});
+  const Tensor x = f32({1});
+  for (int i = 0; i < 12; ++i) {
+    EXPECT_EQ(f(x, Mode::Add, "short", 0.0).item<float>(), INFINITY);
+    EXPECT_EQ(f(x, Mode::Add, "short", -0.0).item<float>(), -INFINITY);
+    EXPECT_EQ(f(x, Mode::Subtract, "short", 0.0).item<float>(), -INFINITY);
+    EXPECT_VALUES(f(x, Mode::Add, "a longer text than eight characters", 1.0), 0.5);
+    EXPECT_TRUE(std::isnan(f(x, Mode::Add, "short", NAN).item<float>()));
+  }
+}
+
+TEST(Skipping, FreezingAParameterIsSeen) {
+  nn::Linear fc(nn::LinearOptions(2, 1).bias(false));
+  auto g = compile([&](const Tensor& x) { return fc->forward(x); }, {.pure = true});
+  const Tensor x = ones({1, 2});
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 6; ++i) EXPECT_TRUE(g(x).requires_grad());
+    fc->weight.set_requires_grad(false);
+    for (int i = 0; i < 6; ++i) EXPECT_FALSE(g(x).requires_grad());
+    fc->weight.set_requires_grad(true);
+  }
+}
+
+}  // namespace
+}  // namespace tailor
