@@ -63,11 +63,32 @@ Instance* Invocation::match(const OpCall& call) {
   return instantiate(call);
 }
 
+// First touch: the description is the guard, and the value is what it is now.
+bool Invocation::bind_external(TensorImpl& tensor, const Instance& instance, size_t index, std::source_location where) {
+  if (is_own_slot(tensor)) return false;
+  if (!tensor.storage || tensor.storage->pending.load(std::memory_order_acquire) != nullptr) [[unlikely]] {
+    if (tensor.is_lazy() || tensor.storage->pending.load(std::memory_order_acquire) != this) await_pending(tensor, false, where);
+  }
+  if (externals_.size() <= index) {
+    std::lock_guard lock(mutex_);  // another thread may be reading the list
+    externals_.resize(index + 1);
+    checked_ids_.resize(index + 1, 0);
+    checked_for_.resize(index + 1, nullptr);
+  }
+  if (checked_ids_[index] != tensor.id || checked_for_[index] != &instance) {
+    if (!(tensor.spec == instance.externals[index - static_cast<size_t>(instance.step->first_external)])) return false;
+    checked_ids_[index] = tensor.id;
+    checked_for_[index] = &instance;
+  }
+  externals_[index] = IntrusivePtr<TensorHead>(&tensor);
+  return true;
+}
+
 // Compares without leaving a trace but for bindings past `bound_`, which nobody reads before advance() counts them.
-bool Invocation::matches(const Instance& instance, const OpCall& call) {
+[[gnu::always_inline]] inline bool Invocation::compare(const Instance& instance, const OpCall& call) {
   const Step& step = *instance.step;
   if (step.op != &call.op || step.inplace != call.inplace || ((step.ambient ^ ambient_word()) & step.ambient_mask) != 0) return false;
-  if (step.operands.size() != call.operands.size() || instance.attrs.size() != call.attrs.size()) return false;
+  if (step.operand_count != call.operands.size() || step.attr_count != call.attrs.size()) return false;
   int bound = bound_;
   for (size_t i = 0; i < call.operands.size(); ++i) {
     const RecordedOperand& recorded = step.operands[i];
@@ -87,32 +108,11 @@ bool Invocation::matches(const Instance& instance, const OpCall& call) {
       case Kind::External: {
         if (!got.is_tensor()) return false;
         const auto index = static_cast<size_t>(recorded.index);
-        if (recorded.index < bound) {
+        if (recorded.index < bound) [[likely]] {
           if (got.tensor != externals_[index].get() || got.tensor->id != checked_ids_[index]) return false;
           break;
         }
-        // First touch: the description is the guard, and the value is what it is now.
-        TensorImpl* tensor = got.tensor;
-        if (tensor->invocation == this && tensor->slot < used_slots_ && slots_[static_cast<size_t>(tensor->slot)].get() == tensor &&
-            slot_ids_[static_cast<size_t>(tensor->slot)] == tensor->id) {
-          return false;
-        }
-        if (!tensor->storage || tensor->storage->pending.load(std::memory_order_acquire) != nullptr) [[unlikely]] {
-          if (tensor->is_lazy() || tensor->storage->pending.load(std::memory_order_acquire) != this)
-            await_pending(*tensor, false, call.where);
-        }
-        if (externals_.size() <= index) {
-          std::lock_guard lock(mutex_);  // another thread may be reading the list
-          externals_.resize(index + 1);
-          checked_ids_.resize(index + 1, 0);
-          checked_for_.resize(index + 1, nullptr);
-        }
-        if (checked_ids_[index] != tensor->id || checked_for_[index] != &instance) {
-          if (!(tensor->spec == instance.externals[index - static_cast<size_t>(step.first_external)])) return false;
-          checked_ids_[index] = tensor->id;
-          checked_for_[index] = &instance;
-        }
-        externals_[index] = IntrusivePtr<TensorHead>(tensor);
+        if (!bind_external(*got.tensor, instance, index, call.where)) return false;
         bound = recorded.index + 1;
         break;
       }
@@ -120,11 +120,14 @@ bool Invocation::matches(const Instance& instance, const OpCall& call) {
   }
   // A leaf may not be written, and a view of it says so; whether it is one is not part of the description.
   if (step.reads_leaf && leaf_flags(*call.operands[0].tensor) != step.leaf_flags) return false;
+  if (step.attr_count == 0) return true;
   for (size_t i = 0; i < call.attrs.size(); ++i) {
     if (!(instance.attrs[i].ref() == call.attrs[i])) return looks_elsewhere(instance, call);
   }
   return true;
 }
+
+bool Invocation::matches(const Instance& instance, const OpCall& call) { return compare(instance, call); }
 
 // A view may look at another place: its offset becomes an argument. Any other attribute that differs makes another step.
 bool Invocation::looks_elsewhere(const Instance& instance, const OpCall& call) const {
@@ -137,16 +140,54 @@ bool Invocation::looks_elsewhere(const Instance& instance, const OpCall& call) c
   }
 }
 
-void Invocation::advance(Instance& instance, const OpCall& call) {
-  Step& step = *instance.step;
-  const auto numbers = static_cast<size_t>(step.scalar_count());
-  if (scalars_.size() < numbers || slots_.size() < static_cast<size_t>(step.slot_count())) {
-    std::lock_guard lock(mutex_);
-    scalars_.resize(std::max(scalars_.size(), numbers));
-    slots_.resize(std::max(slots_.size(), static_cast<size_t>(step.slot_count())));
-    slot_maker_.resize(slots_.size(), nullptr);
-    slot_ids_.resize(slots_.size(), 0);
+void Invocation::take_scalars(Step& step, const OpCall& call) {
+  int scalar = 0;
+  for (size_t i = 0; i < call.operands.size(); ++i) {
+    const RecordedOperand& recorded = step.operands[i];
+    if (recorded.kind != Kind::Scalar) continue;
+    const int64_t bits = call.operands[i].scalar.bits();
+    scalars_[static_cast<size_t>(recorded.index)] = bits;
+    if (bits != recorded.scalar.bits()) [[unlikely]]
+      lift(step, scalar, "scalar operand");
+    ++scalar;
   }
+}
+
+void Invocation::fresh_slot(const Instance& instance, size_t output) {
+  const auto index = static_cast<size_t>(instance.step->first_slot) + output;
+  slots_[index] = make_tensor(instance.outputs[output], nullptr, 0);
+  slot_maker_[index] = &instance;
+  slot_ids_[index] = slot(static_cast<int>(index)).id;
+}
+
+[[gnu::always_inline]] inline void Invocation::make_lazy(const Instance& instance) {
+  const Step& step = *instance.step;
+  for (size_t j = 0; j < static_cast<size_t>(step.outputs); ++j) {
+    const int number = step.first_slot + static_cast<int>(j);
+    const auto index = static_cast<size_t>(number);
+    IntrusivePtr<TensorHead>& head = slots_[index];
+    if (!head || head->use_count() != 1 || slot_maker_[index] != &instance || slot(number).id != slot_ids_[index]) [[unlikely]]
+      fresh_slot(instance, j);
+    TensorImpl& lazy = slot(number);
+    lazy.slot = number;
+    lazy.invocation = this;
+    lazy.flags.store(TensorHead::kLazy | step.output_flags[j], std::memory_order_release);
+  }
+  used_slots_ = step.slot_count();
+}
+
+void Invocation::make_room(const Step& step) {
+  std::lock_guard lock(mutex_);  // another thread may be reading the lists
+  scalars_.resize(std::max(scalars_.size(), static_cast<size_t>(step.scalar_count())));
+  slots_.resize(std::max(slots_.size(), static_cast<size_t>(step.slot_count())));
+  slot_maker_.resize(slots_.size(), nullptr);
+  slot_ids_.resize(slots_.size(), 0);
+}
+
+[[gnu::always_inline]] inline void Invocation::advance(Instance& instance, const OpCall& call) {
+  Step& step = *instance.step;
+  if (scalars_.size() < static_cast<size_t>(step.scalar_count()) || slots_.size() < static_cast<size_t>(step.slot_count())) [[unlikely]]
+    make_room(step);
   if (step.scalars > 0) take_scalars(step, call);
   if (step.is_view) take_offset(instance, call);
   bound_ = step.external_count();
@@ -170,19 +211,6 @@ void Invocation::advance(Instance& instance, const OpCall& call) {
   followed_.store(path_.size(), std::memory_order_release);
 }
 
-void Invocation::take_scalars(Step& step, const OpCall& call) {
-  int scalar = 0;
-  for (size_t i = 0; i < call.operands.size(); ++i) {
-    const RecordedOperand& recorded = step.operands[i];
-    if (recorded.kind != Kind::Scalar) continue;
-    const int64_t bits = call.operands[i].scalar.bits();
-    scalars_[static_cast<size_t>(recorded.index)] = bits;
-    if (bits != recorded.scalar.bits()) [[unlikely]]
-      lift(step, scalar, "scalar operand");
-    ++scalar;
-  }
-}
-
 void Invocation::take_offset(Instance& instance, const OpCall& call) {
   Step& step = *instance.step;
   int64_t offset = instance.view->offset;
@@ -202,25 +230,6 @@ void Invocation::lift(Step& step, int bit, std::string_view what) {
   host_.on_lift(step, what);
 }
 
-void Invocation::make_lazy(const Instance& instance) {
-  const Step& step = *instance.step;
-  for (size_t j = 0; j < instance.outputs.size(); ++j) {
-    const int number = step.first_slot + static_cast<int>(j);
-    const auto index = static_cast<size_t>(number);
-    IntrusivePtr<TensorHead>& head = slots_[index];
-    if (!head || head->use_count() != 1 || slot_maker_[index] != &instance || slot(number).id != slot_ids_[index]) {
-      head = make_tensor(instance.outputs[j], nullptr, 0);
-      slot_maker_[index] = &instance;
-      slot_ids_[index] = slot(number).id;
-    }
-    TensorImpl& lazy = slot(number);
-    lazy.slot = number;
-    lazy.invocation = this;
-    lazy.flags.store(TensorHead::kLazy | step.output_flags[j], std::memory_order_release);
-  }
-  used_slots_ = step.slot_count();
-}
-
 // What the step writes has got a new description on this call's own behalf: it goes on being the tensor it was.
 void Invocation::redescribed(const Step& step) {
   const RecordedOperand& self = step.operands[0];
@@ -234,14 +243,17 @@ void Invocation::redescribed(const Step& step) {
   }
 }
 
-Tensor Invocation::result(const Step& step, const OpCall& call) const {
+[[gnu::always_inline]] inline Tensor Invocation::result(const Step& step, const OpCall& call) const {
   if (step.inplace) return Tensor(IntrusivePtr<TensorHead>(call.operands[0].tensor));
   return Tensor(slots_[static_cast<size_t>(step.first_slot)]);
 }
 
 Tensor Invocation::op(const OpCall& call) {
   if (mode_ == Mode::Following) [[likely]] {
-    if (Instance* instance = match(call)) [[likely]] {
+    Instance* instance = cursor_->hot.load(std::memory_order_acquire);
+    if (!instance || instance->step->kind != StepKind::Op || !compare(*instance, call)) [[unlikely]]
+      instance = match(call);
+    if (instance) [[likely]] {
       advance(*instance, call);
       return result(*instance->step, call);
     }

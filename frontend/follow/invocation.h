@@ -102,6 +102,10 @@ class Invocation final : public OpInterceptor {
 
   follow::Instance* match(const OpCall& call);
   bool matches(const follow::Instance& instance, const OpCall& call);
+  bool compare(const follow::Instance& instance, const OpCall& call);
+  void make_room(const follow::Step& step);
+  void fresh_slot(const follow::Instance& instance, size_t output);
+  bool bind_external(TensorImpl& tensor, const follow::Instance& instance, size_t index, std::source_location where);
   bool looks_elsewhere(const follow::Instance& instance, const OpCall& call) const;
   follow::Instance* instantiate(const OpCall& call);
   bool is_instance_of(const follow::Step& step, const OpCall& call, bool exactly) const;

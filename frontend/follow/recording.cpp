@@ -275,6 +275,8 @@ std::vector<Tensor> Invocation::record(const OpCall& call) {
     }
   }
 
+  step->operand_count = static_cast<uint32_t>(step->operands.size());
+  step->attr_count = static_cast<uint32_t>(instance->attrs.size());
   step->ambient_mask = modes_that_matter(call, instance->outputs);
   step->outputs = static_cast<int>(instance->outputs.size());
   Instance* added_instance = nullptr;
