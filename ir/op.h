@@ -65,6 +65,11 @@ class Attr {
   }
   operator AttrRef() const { return ref(); }
   AttrRef ref() const { return ref_.kind == AttrRef::Kind::Ints ? AttrRef(ints_) : ref_; }
+  /// Its words, to be changed in place: an integer, a double's bits, or a list. None for other kinds.
+  std::span<int64_t> words() {
+    if (ref_.kind == AttrRef::Kind::Ints) return ints_;
+    return {&ref_.word, ref_.kind == AttrRef::Kind::Int || ref_.kind == AttrRef::Kind::Double ? size_t{1} : size_t{0}};
+  }
   friend bool operator==(const Attr& a, const Attr& b) { return a.ref() == b.ref(); }
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "ir/choices.h"
 #include "ir/infer.h"
 #include "ir/memory.h"
 #include "ir/ops/conv.h"
@@ -29,9 +30,11 @@ bool is_convolution(const Graph& graph, const Node& node) {
   if (node.kind != NodeKind::CallOp || node.op->name != "conv2d" || node.inplace) return false;
   const TensorSpec &x = graph.spec(node.operands[0].tensor), &y = graph.spec(node.outputs[0]);
   const ir::AttrRef groups = node.attrs[3].ref();
-  return x.dtype == kFloat32 && x.rank() == 4 && x.sizes[0] > 0 && x.sizes[0] % kImages == 0 && y.is_contiguous() && y.numel() > 0 &&
-         (groups.is_none() || groups.as_int() == 1) && x.numel() <= std::numeric_limits<int32_t>::max() &&
-         graph.spec(node.operands[1].tensor).numel() > 0;
+  if (x.dtype != kFloat32 || x.rank() != 4 || !y.is_contiguous() || y.numel() == 0 || (!groups.is_none() && groups.as_int() != 1) ||
+      graph.spec(node.operands[1].tensor).numel() == 0)
+    return false;
+  const bool fits = x.sizes[0] > 0 && x.sizes[0] % kImages == 0 && x.numel() <= std::numeric_limits<int32_t>::max();
+  return ir::choose(fits, fits);
 }
 
 class BatchLast {

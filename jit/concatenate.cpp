@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/choices.h"
 #include "ir/infer.h"
 #include "ir/memory.h"
 #include "ir/passes/rewriter.h"
@@ -35,7 +36,8 @@ class Parts {
     if (node.kind != ir::NodeKind::CallOp || node.op->name != "cat" || node.inplace) return false;
     const ValueId out = node.outputs[0];
     const ir::TensorSpec& spec = graph_.spec(out);
-    if (spec.numel() <= kSmall || !spec.is_contiguous() || memory_.is_written(memory_.of(out)) || fused_[static_cast<size_t>(out)])
+    if (!ir::choose(spec.numel() > kSmall) || !spec.is_contiguous() || memory_.is_written(memory_.of(out)) ||
+        fused_[static_cast<size_t>(out)])
       return false;
     return std::all_of(node.operands.begin(), node.operands.end(), [&](const ir::Value& v) {
       const ValueId part = v.tensor;

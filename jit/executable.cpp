@@ -68,7 +68,7 @@ std::shared_ptr<const Executable> compile(const Graph& graph, const CompileOptio
   Program& program = compiled->program;
   std::vector<Launch> launches = std::move(program.launches);
   const auto list = std::make_shared<LaunchList>(compiled, std::move(launches), program.outputs, program.blocks);
-  list->find_packs(options.lasting);
+  list->find_packs(steady_inputs(program.graph, options.lasting));
   if (log_enabled(LogChannel::Code, LogLevel::Debug)) log_here(LogChannel::Code, graph.name, list->dump("llvm"), LogLevel::Debug);
   return list;
 }

@@ -1,7 +1,331 @@
 #include "jit/family.h"
 
-namespace tailor::jit {
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
 
-std::shared_ptr<const Family> compile_family(const GraphAt&, std::span<const SymbolRange>, const CompileOptions&) { return nullptr; }
+#include "jit/family_program.h"
+#include "runtime/log.h"
+
+// Why a family is right between the sizes at which it was looked at: every number of a lowered program is made of sizes by additions,
+// multiplications and divisions, on a path that comparisons of such numbers choose. Those comparisons whose outcome is about speed alone
+// are recorded (ir/choices.h) and play no part. The others compare numbers that grow with each symbol, or are constant: an outcome that
+// is the same at both ends of a range is the same within it. What is equal at a few sizes by accident (two dims that happen to have the
+// same size) is told from what is always equal by lowering at sizes that have no factor in common, with each other or with the graph.
+
+namespace tailor::jit {
+namespace {
+
+using Values = std::vector<int64_t>;
+
+/// Structure comes from sizes no smaller than this: of smaller ones some ops are written out.
+constexpr int64_t kTypical = 31;
+/// Sizes are tried up to here, or up to so many times the hint.
+constexpr int64_t kFar = int64_t{1} << 24;
+constexpr int64_t kFarFactor = 16;
+/// Numbers stay below this at the far end, so that what is made of them does not overflow.
+constexpr double kMostAtFarEnd = 4503599627370496.0;  // 2^52
+
+bool is_prime(int64_t n) {
+  for (int64_t d = 2; d * d <= n; ++d)
+    if (n % d == 0) return false;
+  return n > 1;
+}
+
+int64_t between(int64_t low, int64_t high) {  // geometric: ranges span orders of magnitude
+  const auto m = static_cast<int64_t>(std::sqrt(static_cast<double>(low)) * std::sqrt(static_cast<double>(high)));
+  return std::clamp(m, low + 1, high - 1);
+}
+
+/// The largest value between `good` and `bad` (exclusive) that is good, to within a `slack`th of it.
+template <class F>
+int64_t last_good(int64_t good, int64_t bad, int64_t slack, F&& is_good) {
+  while (bad - good > 1 && bad - good > good / slack) {
+    const int64_t middle = between(good, bad);
+    (is_good(middle) ? good : bad) = middle;
+  }
+  return good;
+}
+template <class F>
+int64_t first_good(int64_t bad, int64_t good, F&& is_good) {
+  while (good - bad > 1) {
+    const int64_t middle = bad + (good - bad) / 2;
+    (is_good(middle) ? good : bad) = middle;
+  }
+  return good;
+}
+
+class FamilyCompiler {
+ public:
+  FamilyCompiler(const GraphAt& graph_at, std::span<const SymbolRange> symbols, const CompileOptions& options, bool splits)
+      : recipe_{graph_at, options, ir::Choices(splits)}, monomials_(symbols.size()), ranges_(symbols.begin(), symbols.end()) {}
+
+  std::shared_ptr<const Family> run() {
+    for (SymbolRange& r : ranges_) {
+      hint_.push_back(r.hint);
+      r.min = std::max<int64_t>(r.min, 2);
+      r.max = std::min(r.max, std::max(kFar, r.hint > INT64_MAX / kFarFactor ? r.hint : r.hint * kFarFactor));
+      if (r.hint < r.min || r.hint > r.max) return nullptr;
+    }
+    find_legal_sizes();
+    if (!choose_points()) return refuse("too few sizes to tell how numbers depend on them");
+    if (!read_points()) return refuse("programs differ in structure");
+    if (!fit()) return refuse("a number is no polynomial of the sizes");
+    bound_ranges();
+    if (!holds_at(hint_)) return refuse("the program of the hint differs");
+    Values beside = typical_;
+    for (size_t i = 0; i < beside.size(); ++i) beside[i] += beside[i] < ranges_[i].max ? 1 : -1;
+    if (!holds_at(beside)) return refuse("a number is no polynomial of the sizes");
+    if (!find_ends()) return refuse("no other size has the same program");
+    return finish();
+  }
+
+  bool has_split() const { return recipe_.choices.has_split(); }
+
+ private:
+  std::nullptr_t refuse(std::string_view why) const {
+    if (log_enabled(LogChannel::Recompiles))
+      log(LogChannel::Recompiles, model_.graph.name, "no program for many sizes: " + std::string(why));
+    return nullptr;
+  }
+
+  static Values with(Values values, size_t i, int64_t value) {
+    values[i] = value;
+    return values;
+  }
+
+  // ---- sizes ----
+
+  bool is_legal(const Values& values) const {
+    try {
+      recipe_.graph_at(values);
+      return true;
+    } catch (const Error&) { return false; }
+  }
+
+  // Where user code does not throw.
+  void find_legal_sizes() {
+    first_ = recipe_.graph_at(hint_);
+    for (size_t i = 0; i < ranges_.size(); ++i) {
+      SymbolRange& r = ranges_[i];
+      const auto legal = [&](int64_t v) { return is_legal(with(hint_, i, v)); };
+      if (r.max > r.hint && !legal(r.max)) r.max = last_good(r.hint, r.max, INT64_MAX, legal);
+      if (r.min < r.hint && !legal(r.min)) r.min = first_good(r.min, r.hint, legal);
+    }
+  }
+
+  // Sizes near the hint that have no factor in common, and are no sizes of the graph.
+  bool choose_points() {
+    std::set<int64_t> known;
+    for (const ir::ValueInfo& v : first_.values) known.insert(v.spec.sizes.begin(), v.spec.sizes.end());
+    std::vector<int64_t> taken;
+    std::vector<Values> nodes;
+    for (const SymbolRange& r : ranges_) {
+      const int64_t start = std::clamp(std::max(r.hint, kTypical), r.min, r.max);
+      constexpr int64_t kReach = 400;
+      Values candidates;
+      for (int64_t v = start; v <= std::min(r.max, start + kReach); ++v) candidates.push_back(v);
+      for (int64_t v = start - 1; v >= std::max(r.min, start - kReach); --v) candidates.push_back(v);
+      Values& chosen = nodes.emplace_back();
+      for (const int strictness : {2, 1, 0})
+        for (const int64_t v : candidates) {
+          if (chosen.size() == 3) break;
+          const auto shares_factor = [&](int64_t other) { return std::gcd(v, other) != 1; };
+          if (std::find(taken.begin(), taken.end(), v) != taken.end()) continue;
+          if (strictness >= 1 && (known.contains(v) || std::any_of(taken.begin(), taken.end(), shares_factor))) continue;
+          if (strictness == 2 && !is_prime(v)) continue;
+          chosen.push_back(v);
+          taken.push_back(v);
+        }
+      if (chosen.size() < 3 || r.max - r.min < 3) return false;
+      typical_.push_back(chosen[0]);
+    }
+    points_ = monomials_.points(nodes);
+    for (const Values& p : points_)
+      for (const double m : monomials_.near(p))
+        if (m > 0x1p62) return false;
+    return true;
+  }
+
+  // ---- numbers ----
+
+  std::optional<ProgramText> read_at(const Values& values) {
+    try {
+      ProgramText text = read_program(recipe_.lower_at(values));
+      if (text.same_structure(text_)) return text;
+    } catch (const Error&) {
+    } catch (const ir::ChoiceError&) {}
+    return std::nullopt;
+  }
+
+  bool read_points() {
+    model_ = recipe_.lower_at(typical_);
+    text_ = read_program(model_);
+    numbers_.push_back(text_.numbers);
+    for (size_t p = 1; p < points_.size(); ++p) {
+      std::optional<ProgramText> text = read_at(points_[p]);
+      if (!text) return false;
+      numbers_.push_back(std::move(text->numbers));
+    }
+    return true;
+  }
+
+  bool fit() {
+    const PolynomialFit polynomials(monomials_, points_);
+    std::map<std::pair<Values, bool>, int> known;
+    formula_of_.assign(text_.numbers.size(), -1);
+    Values values(points_.size());
+    for (size_t i = 0; i < text_.numbers.size(); ++i) {
+      bool varies = false;
+      for (size_t p = 0; p < points_.size(); ++p) {
+        values[p] = numbers_[p][i];
+        varies |= values[p] != values[0];
+      }
+      if (!varies) continue;
+      const bool real = text_.real[i] != 0;
+      const auto [it, fresh] = known.try_emplace({values, real}, static_cast<int>(formulas_.size()));
+      if (fresh) {
+        std::optional<SizeFormula> formula = fit_formula(polynomials, values, real);
+        if (!formula) return false;
+        formulas_.push_back(std::move(*formula));
+      }
+      formula_of_[i] = it->second;
+    }
+    numbers_.clear();
+    return true;
+  }
+
+  // The program at these sizes is the family's.
+  bool holds_at(const Values& values) {
+    const std::optional<ProgramText> text = read_at(values);
+    if (!text) return false;
+    const Values m = monomials_.at(values);
+    Values expected;
+    for (const SizeFormula& f : formulas_) expected.push_back(f.at(m));
+    for (size_t i = 0; i < formula_of_.size(); ++i)
+      if (text->numbers[i] != (formula_of_[i] < 0 ? text_.numbers[i] : expected[static_cast<size_t>(formula_of_[i])])) return false;
+    return true;
+  }
+
+  // ---- ranges ----
+
+  // No further than numbers are exact.
+  void bound_ranges() {
+    for (;;) {
+      Values far;
+      for (const SymbolRange& r : ranges_) far.push_back(r.max);
+      const std::vector<double> m = monomials_.near(far);
+      const bool small =
+          std::all_of(formulas_.begin(), formulas_.end(), [&](const SizeFormula& f) { return f.value.magnitude(m) < kMostAtFarEnd; });
+      bool shrunk = false;
+      for (size_t i = 0; !small && i < ranges_.size(); ++i) {
+        const int64_t least = std::max(hint_[i], typical_[i]), half = std::max(least, ranges_[i].max / 2);
+        shrunk |= half < ranges_[i].max;
+        ranges_[i].max = half;
+      }
+      if (!shrunk) return;
+    }
+  }
+
+  bool find_ends() {
+    for (size_t i = 0; i < ranges_.size(); ++i) {
+      SymbolRange& r = ranges_[i];
+      const auto holds = [&](int64_t v) { return holds_at(with(typical_, i, v)); };
+      if (const int64_t good = std::min(r.hint, typical_[i]); r.min < good && !holds(r.min)) r.min = first_good(r.min, good, holds);
+      if (const int64_t good = std::max(r.hint, typical_[i]); r.max > good && !holds(r.max)) r.max = last_good(good, r.max, 4, holds);
+    }
+    if (ranges_.size() > 1 && !find_corners()) return false;
+    return std::any_of(ranges_.begin(), ranges_.end(), [](const SymbolRange& r) { return r.min < r.max; });
+  }
+
+  // Where all symbols are small, or all large.
+  bool find_corners() {
+    constexpr int kTries = 8;
+    for (const bool high : {false, true})
+      for (int tries = 0;; ++tries) {
+        Values corner;
+        for (const SymbolRange& r : ranges_) corner.push_back(high ? r.max : r.min);
+        if (holds_at(corner)) break;
+        if (tries == kTries) return false;
+        for (size_t i = 0; i < ranges_.size(); ++i) {
+          SymbolRange& r = ranges_[i];
+          const int64_t good = high ? std::max(r.hint, typical_[i]) : std::min(r.hint, typical_[i]);
+          int64_t& end = high ? r.max : r.min;
+          if (tries + 1 == kTries || std::abs(end - good) <= 1)
+            end = good;
+          else
+            end = between(std::min(end, good), std::max(end, good));
+        }
+      }
+    for (size_t i = 0; i < ranges_.size(); ++i) {
+      Values corner;
+      for (const SymbolRange& r : ranges_) corner.push_back(r.min);
+      if (!holds_at(with(corner, i, ranges_[i].max))) return false;
+    }
+    return true;
+  }
+
+  // ---- the program ----
+
+  std::shared_ptr<const Family> finish() {
+    FamilyProgram family;
+    family.ranges = ranges_;
+    family.monomials = monomials_;
+    family.graph_numbers = text_.graph;
+    if (recipe_.options.check_bindings) family.check = FamilyCheck{recipe_, text_, formula_of_};
+    for (size_t i = 0; i < formula_of_.size(); ++i) {
+      if (formula_of_[i] < 0) continue;
+      if (i < first_nest_number()) family.launch_patches.push_back({i, formula_of_[i]});
+      if (i >= text_.graph) family.graph_patches.push_back({i, formula_of_[i]});
+    }
+    for (size_t n = 0; n < model_.nests.size(); ++n) {
+      const size_t first = text_.nests[n], end = n + 1 < text_.nests.size() ? text_.nests[n + 1] : text_.graph;
+      LoopNest& nest = model_.nests[n].nest;
+      NestParameters& parameters = family.nests.emplace_back();
+      const std::span<const int> formulas(formula_of_.data() + first, end - first);
+      if (!parameterise(nest, formulas, model_.scalars, family.scalars, parameters))
+        return refuse("a kernel cannot take a number at run time");
+      if (nest.size_params > kMostTailSizes) return refuse("a kernel has too many sizes");
+    }
+    family.formulas = std::move(formulas_);
+    family.steady = steady_inputs(model_.graph, recipe_.options.lasting);
+    family.compiled = std::make_shared<CompiledProgram>();
+    family.compiled->program = std::move(model_);
+    CompileReport& report = family.compiled->program.report;
+    report.lower_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count() - report.passes_ms;
+    compile_kernels(*family.compiled, recipe_.options);
+    log_program(family.compiled->program);
+    return make_family(std::move(family));
+  }
+
+  size_t first_nest_number() const { return text_.nests.empty() ? text_.graph : text_.nests[0]; }
+
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  FamilyRecipe recipe_;
+  const Monomials monomials_;
+  std::vector<SymbolRange> ranges_;
+  Values hint_, typical_;  // `typical_`: where structure comes from
+  ir::Graph first_;
+  std::vector<Values> points_, numbers_;  // `numbers_`: by point
+  Program model_;
+  ProgramText text_;
+  std::vector<int> formula_of_;
+  std::vector<SizeFormula> formulas_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Family> compile_family(const GraphAt& graph_at, std::span<const SymbolRange> symbols, const CompileOptions& options) {
+  if (symbols.empty() || options.backend == Backend::Interpreter) return nullptr;  // which compiles nothing anyway
+  for (const bool splits : {true, false}) {
+    FamilyCompiler compiler(graph_at, symbols, options, splits);
+    if (auto family = compiler.run()) return family;
+    if (!compiler.has_split()) break;
+  }
+  return nullptr;
+}
 
 }  // namespace tailor::jit

@@ -20,8 +20,8 @@ struct SymbolRange {
   int64_t hint = 0, min = 2, max = INT64_MAX;
 };
 
-/// The graph at these values of the symbols. It says the same at all sizes but for sizes, strides and integer attributes. Throws Error
-/// where user code would throw.
+/// The graph at these values of the symbols. Called while the family is compiled, and by bind only with CompileOptions::check_bindings. It
+/// says the same at all sizes but for sizes, strides and integer attributes. Throws Error where user code would throw.
 using GraphAt = std::function<ir::Graph(std::span<const int64_t> values)>;
 
 class Family {

@@ -2,6 +2,7 @@
 #include <set>
 #include <utility>
 
+#include "ir/choices.h"
 #include "jit/fusion.h"
 
 namespace tailor::jit {
@@ -152,8 +153,9 @@ class Fuser {
 
   // Whether a node of this shape can be computed in the group's pass; a domain dim of the group may turn out to be folded.
   static bool fits(const Group& g, const Shape& s) {
-    if (s.reduces && s.mask != 0) return s.domain == g.domain && (g.mask == 0 || g.mask == s.mask);
-    return s.domain == g.domain || (has_reduction(g) && s.domain == kept(g));
+    const bool fit = s.reduces && s.mask != 0 ? s.domain == g.domain && (g.mask == 0 || g.mask == s.mask)
+                                              : s.domain == g.domain || (has_reduction(g) && s.domain == kept(g));
+    return ir::choose(fit, fit);
   }
 
   void place(int n, Role role) {
@@ -369,7 +371,8 @@ class Fuser {
 
   bool can_merge(int a, int b) const {
     const Group &x = groups_[static_cast<size_t>(a)], &y = groups_[static_cast<size_t>(b)];
-    if (x.library || y.library || x.domain != y.domain || x.nodes.size() + y.nodes.size() > kMostNodes) return false;
+    if (x.library || y.library || !ir::choose(x.domain == y.domain, x.domain == y.domain) || x.nodes.size() + y.nodes.size() > kMostNodes)
+      return false;
     if (part_of(x.nodes.front()) != part_of(y.nodes.front())) return false;
     if (x.mask != y.mask && x.mask != 0 && y.mask != 0) return false;
     if ((x.row_parts != 0 || y.row_parts != 0) && !one_pass(x, y.nodes, x.mask | y.mask, y.row_parts)) return false;
@@ -495,10 +498,11 @@ class Fuser {
       return false;
     const int64_t size = graph_.spec(v).numel(), times = points(user) * places(user, v) / std::max<int64_t>(size, 1);
     // A stream that every layer adds to would be summed up anew by each, from ever more operands.
-    if (points(user) * cone.work <= 16384 && cone.loads.size() <= 2) return true;
+    if (ir::choose(points(user) * cone.work <= 16384 && cone.loads.size() <= 2)) return true;
+    const bool once = ir::choose(times <= 1);
     // Across a transpose each load would be strided.
-    if (times <= 1 && !reads_in_order(user, v) && cone.nodes.size() > 2) return false;
-    return (cone.work <= 2 && cone.loads.size() <= 2) || (times <= 1 && moves);
+    if (once && !reads_in_order(user, v) && cone.nodes.size() > 2) return false;
+    return (cone.work <= 2 && cone.loads.size() <= 2) || (once && moves);
   }
 
   void inline_cheap(std::vector<Group>& ordered) {

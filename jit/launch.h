@@ -64,6 +64,7 @@ struct LibraryLaunch {
   LibraryLaunch(LibraryLaunch&&) noexcept = default;
   LibraryLaunch& operator=(LibraryLaunch&&) noexcept = default;
   LibraryLaunch(const LibraryLaunch& other);
+  LibraryLaunch& operator=(const LibraryLaunch& other) { return *this = LibraryLaunch(other); }
   void run(std::byte* const* bases, const int64_t* scalars, const Packs& packs) const;
   /// Resolves the arguments and hands the call to `invoke`; errors name the user's line.
   void run(std::byte* const* bases, const int64_t* scalars, const Packs& packs,

@@ -84,15 +84,20 @@ void LaunchList::run_all(std::byte* const* bases, const int64_t* scalars, const 
   for (const Launch& launch : launches_) std::visit([&](const auto& l) { l.run(bases, scalars, packs); }, launch);
 }
 
-void LaunchList::find_packs(std::span<const int> lasting) {
-  const Program& program = compiled_->program;
-  const ir::MemoryMap memory(program.graph);
+std::vector<bool> steady_inputs(const ir::Graph& graph, std::span<const int> lasting) {
+  const ir::MemoryMap memory(graph);
   std::vector<bool> steady;
-  for (const ir::Node& node : program.graph.nodes) {
+  for (const ir::Node& node : graph.nodes) {
     if (node.kind != ir::NodeKind::Placeholder) continue;
     const bool listed = std::find(lasting.begin(), lasting.end(), static_cast<int>(steady.size())) != lasting.end();
     steady.push_back(listed && !memory.is_written(memory.of(node.outputs[0])));
   }
+  return steady;
+}
+
+void LaunchList::find_packs(const std::vector<bool>& steady) {
+  if (std::find(steady.begin(), steady.end(), true) == steady.end()) return;
+  const Program& program = compiled_->program;
   const std::vector<std::byte*> bases(steady.size() + outputs_.size() + 2, nullptr);
   const std::vector<int64_t> scalars(static_cast<size_t>(program.scalars) + more_scalars_.size(), 0);
   for (Launch& launch : launches_) {

@@ -16,6 +16,9 @@ struct CompiledProgram {
 /// Compiles the nests, unless the back end does without; adds to the program's report.
 void compile_kernels(CompiledProgram& compiled, const CompileOptions& options);
 
+/// By input: whether it is one of `lasting` and the program does not write it.
+std::vector<bool> steady_inputs(const ir::Graph& graph, std::span<const int> lasting);
+
 class LaunchList : public Executable {
  public:
   /// `launches`: the program's, moved or copied from it.
@@ -24,8 +27,9 @@ class LaunchList : public Executable {
   using Executable::run;
   void run(std::span<void* const> inputs, std::span<const int64_t> scalars, std::span<void* const> outputs,
            const Prepared* prepared) const override;
-  /// Finds the contractions whose weights are one of these inputs, or a view of one, and can be laid out ahead. Once, before it is shared.
-  void find_packs(std::span<const int> lasting);
+  /// Finds the contractions whose weights are one of the `steady` inputs, or a view of one, and can be laid out ahead. Once, before it is
+  /// shared.
+  void find_packs(const std::vector<bool>& steady);
   std::span<const int> weights() const override { return weights_; }
   std::shared_ptr<const Prepared> prepare(std::span<void* const> inputs, std::span<const ValueIdentity> identities) const override;
   std::span<const OutputPlan> outputs() const override { return outputs_; }

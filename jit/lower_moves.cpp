@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "ir/choices.h"
 #include "ir/infer.h"
 #include "ir/ops/movement.h"
 #include "jit/lowering.h"
@@ -27,7 +28,8 @@ std::vector<Lowering::Guard> Lowering::live_guards() const {
   std::vector<Guard> live;
   for (const Guard& g : guards_) {
     const Range range = range_of(g.coordinate);
-    if (range.least >= g.low && range.most < g.high) continue;
+    const bool holds = range.least >= g.low && range.most < g.high;
+    if (ir::choose(holds, holds)) continue;
     if (std::find(live.begin(), live.end(), g) == live.end()) live.push_back(g);
   }
   return live;
@@ -42,15 +44,16 @@ int Lowering::guarded(const Guard& guard, ValueId v, const Coordinates& at, Plac
 
 int Lowering::below(Affine coordinate, int64_t bound, int yes, int no, Place place) {
   const Range range = range_of(coordinate);
-  if (range.most < bound) return yes;
-  if (range.least >= bound) return no;
+  if (ir::choose(range.most < bound, range.most < bound)) return yes;
+  if (ir::choose(range.least >= bound, range.least >= bound)) return no;
   // Without their offsets, the coordinates of neighbours are one expression.
   bound -= std::exchange(coordinate.offset, 0);
   const Range plain = range_of(coordinate);
   constexpr int64_t kNarrow = std::numeric_limits<int32_t>::max();
   Expr index;
   index.kind = ExprKind::Index;
-  index.type = plain.least >= -kNarrow && plain.most <= kNarrow && std::abs(bound) <= kNarrow ? kInt32 : kInt64;
+  const bool narrow = plain.least >= -kNarrow && plain.most <= kNarrow && std::abs(bound) <= kNarrow;
+  index.type = ir::choose(narrow, narrow) ? kInt32 : kInt64;
   Expr compare;
   compare.kind = ExprKind::Op;
   compare.op = ir::find_op("lt");
@@ -117,8 +120,9 @@ int Lowering::padded(ValueId v, const Node& n, const Coordinates& at, Place plac
     const int64_t size = spec.sizes[d];
     from[d].offset -= pad[2 * p];
     const Range range = range_of(from[d]);
-    if (range.most < 0 || range.least >= size) return border();
-    if (range.least < 0 || range.most >= size) edges.push_back({from[d], 0, size});
+    const bool outside = range.most < 0 || range.least >= size, inside = range.least >= 0 && range.most < size;
+    if (ir::choose(outside, outside)) return border();
+    if (!ir::choose(inside, inside)) edges.push_back({from[d], 0, size});
     if (size == 1) from[d] = zero();
   }
   const size_t outer = guards_.size();
@@ -151,7 +155,8 @@ int Lowering::concatenated(ValueId v, const Node& n, const Coordinates& at, Plac
     const TensorSpec& spec = graph_.spec(part);
     if (spec.numel() == 0) continue;
     const int64_t size = spec.sizes[dim], start = end - size;
-    if (range.most >= start && range.least < end) {
+    const bool elsewhere = range.most < start || range.least >= end;
+    if (!ir::choose(elsewhere, elsewhere)) {
       Coordinates from = at;
       from[dim].offset -= start;
       const Guard guard{from[dim], 0, size};

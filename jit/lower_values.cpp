@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ir/choices.h"
 #include "ir/infer.h"
 #include "ir/promotion.h"
 
@@ -219,7 +220,7 @@ std::optional<int> Lowering::from_scratch(ValueId v, int earlier, Place from, Pl
   int64_t count = 1;
   for (size_t d = extents_.size(); d-- > 0;)
     if (inner_[d]) index.coefficients[d] = count, count *= extents_[d];
-  if (count * element_size(type) > kMostScratchBytes) return std::nullopt;
+  if (!ir::choose(count * element_size(type) <= kMostScratchBytes)) return std::nullopt;
   auto it = scratch_.find(v);
   if (it == scratch_.end()) {
     Buffer buffer;

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "ir/choices.h"
 #include "ir/host_tensor.h"
 #include "ir/passes/passes.h"
 #include "jit/batch_last.h"
@@ -134,7 +135,7 @@ class Lowerer {
             bytes += ir::extent_of(graph().spec(m.root)) * element_size(graph().spec(m.root).dtype), read |= read_later.contains(m.root);
         for (const Expr& e : lowered.nest.exprs)
           if (e.kind == ExprKind::Load) read |= lowered.memory[static_cast<size_t>(e.access.buffer)].written;
-        lowered.nest.nontemporal = bytes >= kLargeResult && !read;
+        lowered.nest.nontemporal = !read && ir::choose(bytes >= kLargeResult);
       }
       for (int n : out_.groups[g].nodes)
         for (const ir::Value& v : graph().nodes[static_cast<size_t>(n)].operands)

@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 
+#include "ir/choices.h"
 #include "ir/infer.h"
 #include "ir/ops/movement.h"
 #include "ir/ops/reduction.h"
@@ -41,7 +42,7 @@ bool is_index_map(const Graph& graph, const Node& node) {
   if (op == "pad") return static_cast<ir::PadMode>(node.attrs[1].ref().as_int()) == ir::PadMode::Constant;
   if (op == "roll")
     return out.rank() > 0 && (out.rank() == 1 || !node.attrs[1].ref().as_ints().empty()) && node.attrs[0].ref().as_ints().size() == 1;
-  return op == "cat" && node.operands.size() <= (out.numel() <= kSmallCat ? kMostParts : kMostLargeParts) &&
+  return op == "cat" && node.operands.size() <= (ir::choose(out.numel() <= kSmallCat) ? kMostParts : kMostLargeParts) &&
          std::all_of(node.operands.begin(), node.operands.end(),
                      [&](const ir::Value& o) { return element_size(graph.spec(o.tensor).dtype) >= kNarrowestMoved; });
 }
@@ -56,7 +57,7 @@ bool is_counted(const Graph& graph, const Node& node) {
     if (!(std::abs(x) <= kMostExact) || x != std::floor(x) || std::signbit(x) != (x < 0)) return false;
   }
   const double last = node.operands[0].scalar.to_double() + node.operands[1].scalar.to_double() * static_cast<double>(out.numel());
-  return std::abs(last) <= kMostExact;
+  return ir::choose(std::abs(last) <= kMostExact, std::abs(last) <= kMostExact);
 }
 
 bool is_triangle(const Node& node) { return !node.inplace && (node.op->name == "tril" || node.op->name == "triu"); }
@@ -129,14 +130,14 @@ bool folds_parts_of_rows(const Graph& graph, const Node& node) {
   const ir::TensorSpec& whole = graph.spec(view.operands[0].tensor);
   return whole.rank() == 2 && whole.is_contiguous() && whole.dtype == graph.spec(node.outputs[0]).dtype &&
          (whole.dtype == kFloat32 || whole.dtype == kFloat64) && whole.sizes[1] == parts.sizes[2] && whole.sizes[1] > 1 &&
-         parts.sizes[1] % kRowsAtOnce == 0 && whole.numel() * element_size(whole.dtype) >= kLargeMatrixBytes;
+         parts.sizes[1] % kRowsAtOnce == 0 && ir::choose(whole.numel() * element_size(whole.dtype) >= kLargeMatrixBytes);
 }
 
 bool is_expanded(const Graph& graph, const Node& node) {
   const std::string_view op = node.op->name;
   if (op != "sum" && op != "prod" && op != "amax" && op != "amin") return false;
   const int64_t count = ir::reduced_count(graph.spec(node.operands[0].tensor).sizes, reduced_mask(graph, node));
-  return count >= 1 && count <= kMostExpanded && graph.spec(node.outputs[0]).numel() >= kFewestExpanded;
+  return ir::choose(count >= 1 && count <= kMostExpanded && graph.spec(node.outputs[0]).numel() >= kFewestExpanded, count >= 1);
 }
 
 }  // namespace tailor::jit

@@ -2,6 +2,7 @@
 #include <functional>
 #include <numeric>
 
+#include "ir/choices.h"
 #include "jit/lower.h"
 
 namespace tailor::jit {
@@ -83,6 +84,12 @@ void order_loops(LoopNest& nest) {
   };
   sort_part(false);
   if (!folds_indices(nest)) sort_part(true);
+  if (ir::sizes_vary()) {
+    std::vector<size_t> sorted = order;
+    for (size_t& d : order) d = static_cast<size_t>(ir::choose_number(static_cast<int64_t>(d)));
+    std::sort(sorted.begin(), sorted.end());
+    if (!std::is_permutation(order.begin(), order.end(), sorted.begin(), sorted.end())) ir::refuse_choice();
+  }
   permute(nest, order);
 }
 
@@ -110,7 +117,7 @@ void merge_loops(LoopNest& nest) {
     const std::vector<IndexMap*> maps = maps_of(nest);
     const bool together = std::all_of(
         maps.begin(), maps.end(), [&](const IndexMap* m) { return m->strides[d - 1].value == m->strides[d].value * inner.extent.value; });
-    if (!together) continue;
+    if (!ir::choose(together, together)) continue;
     outer.extent = outer.extent.value * inner.extent.value;
     nest.dims.erase(nest.dims.begin() + static_cast<int64_t>(d));
     for (IndexMap* m : maps) {
@@ -154,14 +161,14 @@ void choose_lanes(LoopNest& nest) {
   }
   nest.vector_dim = last_outer;
   if (last_inner < 0) return;
-  if (folded <= kMostUnrolled && last_outer >= 0) {
+  if (last_outer >= 0 && ir::choose(folded <= kMostUnrolled)) {
     for (LoopDim& d : nest.dims) d.unrolled = d.inner;
     return;
   }
   // A few outer points would leave most lanes empty.
   const bool few = last_outer >= 0 && nest.dims[static_cast<size_t>(last_outer)].extent.value < kMostUnrolled &&
                    nest.dims[static_cast<size_t>(last_inner)].extent.value >= kMostUnrolled;
-  if (last_outer < 0 || few || unit_accesses(nest, last_inner) >= unit_accesses(nest, last_outer)) nest.vector_dim = last_inner;
+  if (last_outer < 0 || ir::choose(few || unit_accesses(nest, last_inner) >= unit_accesses(nest, last_outer))) nest.vector_dim = last_inner;
 }
 
 }  // namespace

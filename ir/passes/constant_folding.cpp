@@ -1,3 +1,4 @@
+#include "ir/choices.h"
 #include "ir/infer.h"
 #include "ir/memory.h"
 #include "ir/passes/passes.h"
@@ -11,6 +12,8 @@ constexpr int64_t kMostFoldedElements = 1 << 16;
 
 bool is_foldable(const Graph& graph, const MemoryMap& memory, const Node& node, const Rewriter& rewriter) {
   if (!is_pure(graph, node)) return false;
+  // What sizes among the attributes decide is not the same at all sizes.
+  if (sizes_vary() && node.op->kind != OpKind::Pointwise && node.op->kind != OpKind::Reduction) return false;
   bool reads_constant = false;
   for (const Value& v : node.operands)
     if (v.is_tensor()) {

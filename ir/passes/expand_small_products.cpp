@@ -1,3 +1,4 @@
+#include "ir/choices.h"
 #include "ir/infer.h"
 #include "ir/passes/passes.h"
 #include "ir/passes/rewriter.h"
@@ -12,7 +13,7 @@ bool is_small_product(const Graph& graph, const Node& node) {
   const TensorSpec &x = graph.spec(node.operands[0].tensor), &y = graph.spec(node.outputs[0]);
   if (x.dtype != kFloat32 && x.dtype != kFloat64) return false;  // the half types are added up in float
   const int64_t k = x.sizes.empty() ? 0 : x.sizes.back();
-  return k > 0 && y.numel() > 0 && y.numel() * k <= kMostMultiplications && y.is_contiguous();
+  return k > 0 && y.numel() > 0 && y.is_contiguous() && choose(y.numel() * k <= kMostMultiplications);
 }
 
 class Calls {

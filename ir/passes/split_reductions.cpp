@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/choices.h"
 #include "ir/infer.h"
 #include "ir/memory.h"
 #include "ir/ops/reduction.h"
@@ -21,13 +22,17 @@ int64_t row_length(int64_t count) {
   return 0;
 }
 
-bool is_split(const Graph& graph, const Node& node) {
-  if (node.kind != NodeKind::CallOp || node.inplace) return false;
+/// The length of the rows that a fold over everything is cut into, or 0.
+int64_t split_of(const Graph& graph, const Node& node) {
+  if (node.kind != NodeKind::CallOp || node.inplace) return 0;
   const std::string_view op = node.op->name;
-  if (op != "sum" && op != "amax" && op != "amin") return false;
+  if (op != "sum" && op != "amax" && op != "amin") return 0;
   const TensorSpec& x = graph.spec(node.operands[0].tensor);
   const DimMask mask = reduced_dims_of(*node.op, node.attrs[0], x.rank());
-  return mask == (DimMask{1} << x.rank()) - 1 && x.numel() > kMostFoldedAtOnce && x.is_contiguous() && row_length(x.numel()) != 0;
+  if (mask != (DimMask{1} << x.rank()) - 1 || !x.is_contiguous() || (sizes_vary() && !Choices::current()->splits())) return 0;
+  const int64_t row = choose_number(x.numel() > kMostFoldedAtOnce ? row_length(x.numel()) : 0);
+  if (row != 0 && x.numel() % row != 0) refuse_choice();
+  return row;
 }
 
 // ---- folds along both dims of one matrix ---------------------------------------------------------------------------
@@ -42,7 +47,7 @@ int folded_dim(const Graph& graph, const Node& node) {
   if (op != "sum" && op != "amax" && op != "amin") return -1;
   const TensorSpec& x = graph.spec(node.operands[0].tensor);
   if (x.rank() != 2 || x.dtype != graph.spec(node.outputs[0]).dtype || (x.dtype != kFloat32 && x.dtype != kFloat64) ||
-      x.numel() * element_size(x.dtype) < kLargeMatrixBytes)
+      (sizes_vary() && !Choices::current()->splits()) || !choose(x.numel() * element_size(x.dtype) >= kLargeMatrixBytes))
     return -1;
   const DimMask mask = reduced_dims_of(*node.op, node.attrs[0], 2);
   return mask == 1 ? 0 : mask == 2 ? 1 : -1;
@@ -84,7 +89,8 @@ std::set<const Node*> folds_to_share(const Graph& graph) {
   std::set<const Node*> shared;
   for (const auto& [node, mine] : along[0]) {
     const TensorSpec& x = graph.spec(node->operands[0].tensor);
-    if (!x.is_contiguous() || x.sizes[0] % kRowsAtOnce != 0 || x.sizes[1] * element_size(x.dtype) > kLongestColumnRowBytes) continue;
+    const bool whole_groups = x.is_contiguous() && x.sizes[0] % kRowsAtOnce == 0;
+    if (!choose(whole_groups && x.sizes[1] * element_size(x.dtype) <= kLongestColumnRowBytes, whole_groups)) continue;
     for (const auto& [other, theirs] : along[1])
       if (std::any_of(mine.begin(), mine.end(), [&, &others = theirs](ValueId v) { return others.contains(v); })) shared.insert(node);
   }
@@ -107,10 +113,12 @@ Graph split_reductions(const Graph& graph) {
   Rewriter rewriter(graph);
   for (const Node& node : graph.nodes) {
     const bool columns = shared.contains(&node);
-    if (!columns && !is_split(graph, node)) {
+    const int64_t row = columns ? 0 : split_of(graph, node);
+    if (!columns && row == 0) {
       rewriter.copy(node);
       continue;
     }
+    if (sizes_vary()) Choices::current()->note_split();
     const auto call = [&](const OpDef& op, ValueId operand, std::vector<AttrRef> attrs) {
       Node n;
       n.op = &op;
@@ -123,7 +131,6 @@ Graph split_reductions(const Graph& graph) {
       return rewriter.append(std::move(n), specs)[0];
     };
     const TensorSpec& x = graph.spec(node.operands[0].tensor);
-    const int64_t row = columns ? 0 : row_length(x.numel());
     const AttrRef dtype = node.attrs.size() > 2 ? node.attrs[2].ref() : AttrRef();
     const ScalarType result = graph.spec(node.outputs[0]).dtype;
     // Rows of half types are kept in float: rounded once, at the end.

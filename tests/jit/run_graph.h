@@ -47,12 +47,9 @@ inline std::vector<int64_t> scalar_bits(const ir::Graph& graph) {
   return bits;
 }
 
-inline Result run(const ir::Graph& graph, const std::vector<ir::HostTensor>& inputs, Backend backend) {
-  CompileOptions options;
-  options.backend = backend;
-  const std::shared_ptr<const Executable> exe = compile(graph, options);
+inline Result run(const Executable& exe, const ir::Graph& graph, const std::vector<ir::HostTensor>& inputs) {
   std::vector<Guarded> memory;
-  memory.reserve(inputs.size() + exe->outputs().size());
+  memory.reserve(inputs.size() + exe.outputs().size());
   std::vector<void*> in, out;
   std::vector<ir::TensorSpec> specs;
   for (const ir::Node& node : graph.nodes)
@@ -62,7 +59,7 @@ inline Result run(const ir::Graph& graph, const std::vector<ir::HostTensor>& inp
       ir::scatter(inputs[in.size()], memory.back().data(), specs.back());
       in.push_back(memory.back().data());
     }
-  for (const OutputPlan& plan : exe->outputs()) {
+  for (const OutputPlan& plan : exe.outputs()) {
     if (plan.kind != OutputPlan::Kind::Fresh) {
       out.push_back(nullptr);
       continue;
@@ -72,11 +69,11 @@ inline Result run(const ir::Graph& graph, const std::vector<ir::HostTensor>& inp
     out.push_back(memory.back().data());
   }
   const std::vector<int64_t> scalars = scalar_bits(graph);
-  exe->run(in, scalars, out);
+  exe.run(in, scalars, out);
   Result result;
   std::vector<std::byte*> first;
-  for (size_t i = 0; i < exe->outputs().size(); ++i) {
-    const OutputPlan& plan = exe->outputs()[i];
+  for (size_t i = 0; i < exe.outputs().size(); ++i) {
+    const OutputPlan& plan = exe.outputs()[i];
     const void* base = plan.kind == OutputPlan::Kind::Fresh        ? out[i]
                        : plan.kind == OutputPlan::Kind::AliasInput ? in[static_cast<size_t>(plan.index)]
                                                                    : first[static_cast<size_t>(plan.index)];
@@ -86,6 +83,12 @@ inline Result run(const ir::Graph& graph, const std::vector<ir::HostTensor>& inp
   for (size_t i = 0; i < in.size(); ++i) result.inputs.push_back(ir::gather(in[i], specs[i]));
   for (const Guarded& g : memory) g.check();
   return result;
+}
+
+inline Result run(const ir::Graph& graph, const std::vector<ir::HostTensor>& inputs, Backend backend) {
+  CompileOptions options;
+  options.backend = backend;
+  return run(*compile(graph, options), graph, inputs);
 }
 
 /// Random values that suit the dtype.

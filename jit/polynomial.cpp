@@ -1,0 +1,207 @@
+#include "jit/polynomial.h"
+
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <numeric>
+#include <utility>
+
+#include "runtime/error.h"
+
+namespace tailor::jit {
+namespace {
+
+constexpr int kMostFactors = 3, kMostOfOne = 2;
+
+// Coefficients are found modulo a prime, where every division is exact, and are small numbers or fractions of small numbers; what was
+// found is then checked in whole numbers.
+constexpr uint64_t kPrime = (uint64_t{1} << 61) - 1;
+constexpr int64_t kMostNumerator = int64_t{1} << 44, kMostDenominator = int64_t{1} << 14;
+using Wide = __int128;
+
+uint64_t residue(int64_t v) {
+  const auto r = static_cast<int64_t>(static_cast<Wide>(v) % static_cast<Wide>(kPrime));
+  return r < 0 ? static_cast<uint64_t>(r) + kPrime : static_cast<uint64_t>(r);
+}
+uint64_t times(uint64_t a, uint64_t b) { return static_cast<uint64_t>(static_cast<unsigned __int128>(a) * b % kPrime); }
+uint64_t plus(uint64_t a, uint64_t b) { return (a + b) % kPrime; }
+uint64_t minus(uint64_t a, uint64_t b) { return (a + kPrime - b) % kPrime; }
+uint64_t inverse(uint64_t a) {
+  uint64_t result = 1;
+  for (uint64_t e = kPrime - 2; e != 0; e >>= 1, a = times(a, a))
+    if (e & 1) result = times(result, a);
+  return result;
+}
+
+/// The fraction of small numbers that a residue stands for.
+std::optional<std::pair<int64_t, int64_t>> fraction(uint64_t r) {
+  auto a = static_cast<int64_t>(kPrime), b = static_cast<int64_t>(r);
+  int64_t x = 0, y = 1;
+  while (b > kMostNumerator) {
+    const int64_t q = a / b;
+    a = std::exchange(b, a - q * b);
+    x = std::exchange(y, x - q * y);
+    if (std::abs(y) > kMostDenominator) break;
+  }
+  if (b > kMostNumerator || std::abs(y) > kMostDenominator || y == 0) {
+    const auto negative = static_cast<int64_t>(kPrime - r);
+    if (negative <= kMostNumerator) return std::pair(-negative, int64_t{1});
+    return std::nullopt;
+  }
+  return y < 0 ? std::pair(-b, -y) : std::pair(b, y);
+}
+
+}  // namespace
+
+Monomials::Monomials(size_t symbols) {
+  std::vector<int> e(symbols, 0);
+  for (;;) {
+    if (std::accumulate(e.begin(), e.end(), 0) <= kMostFactors) exponents_.push_back(e);
+    size_t i = 0;
+    while (i < symbols && ++e[i] > kMostOfOne) e[i++] = 0;
+    if (i == symbols) return;
+  }
+}
+
+std::vector<int64_t> Monomials::at(std::span<const int64_t> values) const {
+  std::vector<int64_t> result;
+  result.reserve(exponents_.size());
+  for (const std::vector<int>& e : exponents_) {
+    uint64_t product = 1;  // those that no polynomial uses may overflow
+    for (size_t i = 0; i < e.size(); ++i)
+      for (int k = 0; k < e[i]; ++k) product *= static_cast<uint64_t>(values[i]);
+    result.push_back(static_cast<int64_t>(product));
+  }
+  return result;
+}
+
+std::vector<double> Monomials::near(std::span<const int64_t> values) const {
+  std::vector<double> result;
+  for (const std::vector<int>& e : exponents_) {
+    double product = 1;
+    for (size_t i = 0; i < e.size(); ++i) product *= std::pow(static_cast<double>(values[i]), e[i]);
+    result.push_back(product);
+  }
+  return result;
+}
+
+std::vector<std::vector<int64_t>> Monomials::points(std::span<const std::vector<int64_t>> nodes) const {
+  std::vector<std::vector<int64_t>> result;
+  for (const std::vector<int>& e : exponents_) {
+    std::vector<int64_t>& point = result.emplace_back();
+    for (size_t i = 0; i < e.size(); ++i) point.push_back(nodes[i][static_cast<size_t>(e[i])]);
+  }
+  return result;
+}
+
+double Polynomial::magnitude(std::span<const double> monomials) const {
+  double sum = 0;
+  for (const auto& [m, c] : terms) sum += std::abs(static_cast<double>(c)) * monomials[static_cast<size_t>(m)];
+  return sum;
+}
+
+bool Polynomial::is_constant() const { return terms.empty() || (terms.size() == 1 && terms[0].first == 0); }
+
+PolynomialFit::PolynomialFit(const Monomials& monomials, std::span<const std::vector<int64_t>> points) {
+  const size_t n = points.size();
+  std::vector<std::vector<uint64_t>> rows;
+  for (size_t i = 0; i < n; ++i) {
+    monomials_.push_back(monomials.at(points[i]));
+    std::vector<uint64_t>& row = rows.emplace_back();
+    for (int64_t m : monomials_.back()) row.push_back(residue(m));
+    row.resize(2 * n, 0);
+    row[n + i] = 1;
+  }
+  for (size_t c = 0; c < n; ++c) {
+    size_t pivot = c;
+    while (pivot < n && rows[pivot][c] == 0) ++pivot;
+    internal_check(pivot < n, "points do not tell polynomials apart");
+    std::swap(rows[c], rows[pivot]);
+    const uint64_t scale = inverse(rows[c][c]);
+    for (uint64_t& v : rows[c]) v = times(v, scale);
+    for (size_t r = 0; r < n; ++r) {
+      if (r == c || rows[r][c] == 0) continue;
+      const uint64_t factor = rows[r][c];
+      for (size_t k = c; k < 2 * n; ++k) rows[r][k] = minus(rows[r][k], times(factor, rows[c][k]));
+    }
+  }
+  for (const std::vector<uint64_t>& row : rows) inverse_.emplace_back(row.begin() + static_cast<int64_t>(n), row.end());
+}
+
+std::optional<Polynomial> PolynomialFit::operator()(std::span<const int64_t> values) const {
+  std::vector<std::pair<int64_t, int64_t>> coefficients;
+  Polynomial p;
+  for (const std::vector<uint64_t>& row : inverse_) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < row.size(); ++i) sum = plus(sum, times(row[i], residue(values[i])));
+    const auto f = fraction(sum);
+    if (!f) return std::nullopt;
+    coefficients.push_back(*f);
+    p.denominator = std::lcm(p.denominator, f->second);
+    if (p.denominator > kMostDenominator) return std::nullopt;
+  }
+  for (size_t i = 0; i < coefficients.size(); ++i)
+    if (const auto [above, below] = coefficients[i]; above != 0) p.terms.emplace_back(static_cast<int>(i), above * (p.denominator / below));
+  for (size_t i = 0; i < monomials_.size(); ++i) {
+    Wide sum = 0;
+    for (const auto& [m, c] : p.terms) sum += static_cast<Wide>(c) * monomials_[i][static_cast<size_t>(m)];
+    if (sum != static_cast<Wide>(values[i]) * p.denominator) return std::nullopt;
+  }
+  return p;
+}
+
+namespace {
+
+constexpr double kMostExact = 9007199254740992.0;  // 2^53
+
+double apply(SizeFormula::Kind kind, double x) {
+  switch (kind) {
+    case SizeFormula::Kind::Whole:
+    case SizeFormula::Kind::Real: return x;
+    case SizeFormula::Kind::Reciprocal: return 1.0 / x;
+    case SizeFormula::Kind::Root: return std::sqrt(x);
+    case SizeFormula::Kind::ReciprocalRoot: return 1.0 / std::sqrt(x);
+  }
+  return x;
+}
+
+/// The whole number whose image under `kind` is near.
+double undo(SizeFormula::Kind kind, double y) {
+  switch (kind) {
+    case SizeFormula::Kind::Whole:
+    case SizeFormula::Kind::Real: return y;
+    case SizeFormula::Kind::Reciprocal: return 1.0 / y;
+    case SizeFormula::Kind::Root: return y * y;
+    case SizeFormula::Kind::ReciprocalRoot: return 1.0 / (y * y);
+  }
+  return y;
+}
+
+}  // namespace
+
+int64_t SizeFormula::at(std::span<const int64_t> monomials) const {
+  const int64_t n = value.at(monomials);
+  return kind == Kind::Whole ? n : std::bit_cast<int64_t>(apply(kind, static_cast<double>(n)));
+}
+
+std::optional<SizeFormula> fit_formula(const PolynomialFit& fit, std::span<const int64_t> values, bool real) {
+  if (!real) {
+    std::optional<Polynomial> p = fit(values);
+    if (!p) return std::nullopt;
+    return SizeFormula{SizeFormula::Kind::Whole, std::move(*p)};
+  }
+  using Kind = SizeFormula::Kind;
+  for (const Kind kind : {Kind::Real, Kind::Reciprocal, Kind::Root, Kind::ReciprocalRoot}) {
+    std::vector<int64_t> whole;
+    for (const int64_t bits : values) {
+      const double n = std::round(undo(kind, std::bit_cast<double>(bits)));
+      if (!(std::abs(n) < kMostExact) || std::bit_cast<int64_t>(apply(kind, n)) != bits) break;
+      whole.push_back(static_cast<int64_t>(n));
+    }
+    if (whole.size() != values.size()) continue;
+    if (std::optional<Polynomial> p = fit(whole)) return SizeFormula{kind, std::move(*p)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace tailor::jit
