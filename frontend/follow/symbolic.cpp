@@ -14,6 +14,7 @@ struct Place {
   NumberKind kind;
   size_t input = 0;  // Size, Stride: which input
   int dim = 0;
+  size_t step = 0;  // Attribute: of which step of the segment
 };
 
 bool has_plain_layout(const ir::TensorSpec& spec) { return spec.strides == contiguous_strides(spec.sizes); }
@@ -31,20 +32,21 @@ void each_number(SegmentFacts& facts, const std::vector<bool>& plain, Visit&& vi
     }
   }
   for (size_t s = 0; s < facts.attrs.size(); ++s) {
+    const Place attribute{NumberKind::Attribute, 0, 0, s};
     if (std::optional<ir::ViewResult>& view = facts.lifted_views[s]) {
-      for (int64_t& size : view->sizes) visit(Place{NumberKind::Attribute}, size);
-      for (int64_t& stride : view->strides) visit(Place{NumberKind::Attribute}, stride);
+      for (int64_t& size : view->sizes) visit(attribute, size);
+      for (int64_t& stride : view->strides) visit(attribute, stride);
       continue;
     }
     for (ir::Attr& attr : facts.attrs[s]) {
       const ir::AttrRef ref = attr.ref();
       if (ref.kind == ir::AttrRef::Kind::Int) {
         int64_t value = ref.as_int();
-        visit(Place{NumberKind::Attribute}, value);
+        visit(attribute, value);
         attr = ir::Attr(ir::AttrRef(value));
       } else if (ref.kind == ir::AttrRef::Kind::Ints) {
         std::vector<int64_t> values = ref.as_ints().vec();
-        for (int64_t& value : values) visit(Place{NumberKind::Attribute}, value);
+        for (int64_t& value : values) visit(attribute, value);
         attr = ir::Attr(ir::AttrRef(values));
       }
     }
@@ -95,6 +97,7 @@ class Explanation {
   std::vector<size_t> symbols_;           // places
   std::vector<jit::SymbolRange> ranges_;  // of each
   std::map<size_t, SizeExpr> numbers_;    // by place
+  std::vector<Place> places_;
   std::vector<bool> plain_;
 
  private:
@@ -144,7 +147,6 @@ class Explanation {
 
   SegmentFacts current_;
   std::span<const SizeMark> marks_;
-  std::vector<Place> places_;
   std::vector<std::vector<int64_t>> calls_;   // the numbers of each call
   std::vector<std::vector<int64_t>> values_;  // the symbols in each call
 };
@@ -157,6 +159,47 @@ std::vector<int64_t> numbers_of(const SegmentFacts& facts) {
   each_number(copy, plain_layouts(facts), [&](const Place&, const int64_t& value) { numbers.push_back(value); });
   return numbers;
 }
+
+namespace {
+
+/// One call cannot tell a number that stems from a size from one that happens to equal it: a dim, a number of heads. Where a step
+/// refuses other sizes, its numbers are tried as they are, as long as that gets further. `steps_at(numbers)`: how many steps accept
+/// other sizes.
+template <class StepsAt>
+void settle_chance(std::vector<SizeExpr>& numbers, std::span<const Place> places, std::span<const int64_t> seen, size_t steps,
+                   const StepsAt& steps_at) {
+  size_t reached = steps_at(numbers);
+  while (reached < steps) {
+    // Those of the step that refuses, together and alone; then those before it, which may have led there.
+    std::vector<size_t> here, before;
+    for (size_t n = 0; n < places.size(); ++n) {
+      if (places[n].kind != NumberKind::Attribute || (numbers[n].linear.empty() && numbers[n].factor == 0)) continue;
+      if (places[n].step <= reached) (places[n].step == reached ? here : before).push_back(n);
+    }
+    size_t best = reached;
+    std::vector<SizeExpr> found;
+    const auto attempt = [&](std::span<const size_t> as_they_are) {
+      std::vector<SizeExpr> other = numbers;
+      for (const size_t n : as_they_are) other[n] = SizeExpr::number(seen[n]);
+      const size_t further = steps_at(other);
+      if (further > best) best = further, found = std::move(other);
+    };
+    constexpr size_t kMostDoubts = 6;
+    for (uint32_t taken = 1; here.size() <= kMostDoubts && taken < (1u << here.size()); ++taken) {
+      std::vector<size_t> some;
+      for (size_t i = 0; i < here.size(); ++i) {
+        if (taken >> i & 1) some.push_back(here[i]);
+      }
+      attempt(some);
+    }
+    for (size_t i = before.size(); i-- > 0 && found.empty();) attempt(std::span(before).subspan(i, 1));
+    if (found.empty()) return;
+    numbers = std::move(found);
+    reached = best;
+  }
+}
+
+}  // namespace
 
 std::unique_ptr<SymbolicForm> compile_symbolic(std::span<Instance* const> segment, int first_slot, std::vector<int> outputs,
                                                std::span<const SegmentFacts> calls, std::span<const SizeMark> marks,
@@ -175,6 +218,30 @@ std::unique_ptr<SymbolicForm> compile_symbolic(std::span<Instance* const> segmen
     const SegmentFacts facts = at(now, found.plain_, result->numbers, values);
     return std::move(build_segment(segment, first_slot, outputs, facts, external_names, name)->graph);
   };
+  if (calls.size() == 1) {
+    std::vector<int64_t> other;
+    for (const jit::SymbolRange& range : found.ranges_) {
+      const auto step = static_cast<int64_t>(1 + other.size());
+      other.push_back(range.hint <= range.max - step ? range.hint + step : std::max(range.min, range.hint - step));
+    }
+    const auto steps_at = [&](const std::vector<SizeExpr>& numbers) {
+      const SegmentFacts facts = at(now, found.plain_, numbers, other);
+      const auto accepts = [&](size_t steps) {
+        try {
+          build_segment(segment.first(steps), first_slot, {}, facts, external_names, name);
+          return true;
+        } catch (const Error&) { return false; }
+      };
+      if (accepts(segment.size())) return segment.size();
+      size_t good = 0, bad = segment.size();  // the first step that refuses is between
+      while (bad - good > 1) {
+        const size_t middle = (good + bad) / 2;
+        (accepts(middle) ? good : bad) = middle;
+      }
+      return good;
+    };
+    settle_chance(result->numbers, found.places_, numbers_of(now), segment.size(), steps_at);
+  }
   result->family = jit::compile_family(graph_at, found.ranges_, options);
   if (!result->family) {
     // A mark that cannot be kept is an error that says where: user code forces the size to one value.

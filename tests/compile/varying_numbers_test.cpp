@@ -19,5 +19,24 @@ TEST(VaryingNumbers, BetaOfZeroIgnoresNan) {
   }
 }
 
+// A dim, or a number of heads, may happen to equal the size that is marked: the first call cannot tell them apart.
+TEST(VaryingNumbers, WhatHappensToEqualAMarkedSize) {
+  const auto body = [](const Tensor& x) {
+    const Tensor y = x.view({x.size(0), x.size(1), 3, 2}).transpose(1, 2);
+    return matmul(y, y.transpose(2, 3)).sum(3) + y.sum(3).transpose(1, 2).transpose(1, 2);
+  };
+  for (const int64_t batch : {2, 3}) {
+    for (const int64_t length : {2, 3}) {
+      const auto fast = compile(body);
+      for (const int64_t more : {0, 0, 1, 4}) {
+        const Tensor x = arange((batch + more) * (length + more) * 6).to(kFloat32).view({batch + more, length + more, 6}) / 8;
+        mark_dynamic(x, 0);
+        mark_dynamic(x, 1);
+        EXPECT_TRUE(allclose(fast(x), body(x), 1e-5, 1e-5)) << batch << " " << length << " " << more;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tailor

@@ -13,6 +13,7 @@
 
 #include "bench/html_report.h"
 #include "bench/measure.h"
+#include "bench/scenario_rows.h"
 #include "runtime/cpu.h"
 #include "runtime/thread_pool.h"
 
@@ -26,7 +27,7 @@ struct Options {
   bool all = false, list = false;
   std::vector<std::string> only;
   int threads = 1;
-  std::string json, html;
+  std::string json, html, data = TAILOR_EXAMPLE_DATA;
   MeasureOptions measure;
 };
 
@@ -37,6 +38,7 @@ Json to_json(const Row& row) {
     return json;
   }
   for (const auto& [name, value] : row.more) json[name] = value;
+  if (row.samples == 0) return json;
   json.update(Json{{"us", row.us},
                    {"min_us", row.min_us},
                    {"q1_us", row.q1_us},
@@ -86,7 +88,7 @@ void check_names(const Options& options) {
     const auto known = [&](const auto& all) {
       return std::any_of(all.begin(), all.end(), [&](const auto& each) { return matches(each.name, pattern); });
     };
-    check(known(workloads()) || known(sequences()), "no workload ", pattern, "; `tailor bench --list` names them");
+    check(known(workloads()) || known(sequences()) || known(scenarios()), "no workload ", pattern, "; `tailor bench --list` names them");
   }
 }
 
@@ -159,6 +161,7 @@ int run_bench(const Options& options) {
   if (options.list) {
     print_names(options, workloads());
     print_names(options, sequences());
+    print_names(options, scenarios());
     return 0;
   }
   check(options.all || !options.only.empty(), "say --all, or --only with names; `tailor bench --list` names them");
@@ -194,6 +197,12 @@ int run_bench(const Options& options) {
     print_sequence(measured);
     keep(measured);
   }
+  for (const Scenario& scenario : scenarios()) {
+    if (options.only.empty() || !chosen(options, scenario.name)) continue;  // by name only: they take long
+    std::printf("%s: %s\n", std::string(scenario.name).c_str(), std::string(scenario.summary).c_str());
+    std::fflush(stdout);
+    keep(measure(scenario, options.data));
+  }
   return failed ? 1 : 0;
 }
 
@@ -202,13 +211,14 @@ int run_bench(const Options& options) {
 void add_bench(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   auto* command = app.add_subcommand("bench", "Time the bundled workloads, eager against compiled");
-  command->add_flag("--all", options->all, "Every workload");
+  command->add_flag("--all", options->all, "Every workload and sequence; scenarios are named");
   command->add_option("--only", options->only, "These workloads, separated by commas; a name may end in *")->delimiter(',');
   command->add_flag("--list", options->list, "Name the workloads");
   command->add_option("--threads", options->threads, "Threads of parallel work")->check(CLI::PositiveNumber);
   command->add_option("--budget", options->measure.budget_seconds, "Seconds for each mode of a workload")->check(CLI::PositiveNumber);
   command->add_flag("--warm", options->measure.warm,
                     "First calls find their kernels on disk (in a cache of the benchmark's own); else they compile");
+  command->add_option("--data", options->data, "Folder with requests.csv, for serving_*");
   command->add_option("--json", options->json, "Write rows to this file");
   command->add_option("--html", options->html, "Write a report with plots to this file");
   command->callback([options, &exit_code] { exit_code = run_bench(*options); });
