@@ -32,7 +32,7 @@ CallCosts FunctionRecord::costs() const {
 void FunctionRecord::clear() {
   counts.restart();
   for (auto* counter : {&misses, &recompiles, &divergences, &op_by_op, &lifts, &evictions, &compile_failures, &async_compiles,
-                        &symbolic_compiles, &symbolic_given_up})
+                        &guards_dropped, &guards_relaxed, &symbolic_compiles, &symbolic_given_up})
     counter->store(0);
   for (auto& counter : eager) counter.store(0);
   pure_promise_broken = false;
@@ -298,6 +298,7 @@ bool Entry::set_skip_plan(std::unique_ptr<const SkipPlan> plan, const guards::Ca
   }
   const auto alike = std::count_if(plans_.begin(), plans_.end(), [&](const auto& p) { return p->guards.check(call); });
   if (plans_.size() >= kMostPlans || alike >= static_cast<ptrdiff_t>(kMostOfOneKind)) return false;
+  tell(plan->changes);
   skip_.store(plan.get(), std::memory_order_release);
   plans_.push_back(std::move(plan));
   return true;
@@ -413,7 +414,7 @@ std::unique_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, c
   }
   require_reads(plan->guards, invocation.reads(), call, arguments, names);
   pin_arguments(*plan, call);
-  plan->guards.seal();
+  plan->changes = seal_as_asked(plan->guards, options_, true);
   return plan;
 }
 

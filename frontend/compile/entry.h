@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "frontend/compile/counts.h"
+#include "frontend/compile/guard_options.h"
 #include "frontend/compile/policy.h"
 #include "frontend/compile/total_cache.h"
 #include "frontend/follow/invocation.h"
@@ -28,7 +29,7 @@ struct FunctionRecord {
   const std::string tag;    // "layer", or the place: the first part of log tags
   CallCounts counts;
   std::atomic<uint64_t> misses{0}, recompiles{0}, divergences{0}, op_by_op{0}, lifts{0}, evictions{0}, compile_failures{0},
-      async_compiles{0}, symbolic_compiles{0}, symbolic_given_up{0};
+      guards_dropped{0}, guards_relaxed{0}, async_compiles{0}, symbolic_compiles{0}, symbolic_given_up{0};
   std::array<std::atomic<uint64_t>, kEagerReasons> eager{};
   std::atomic<bool> pure_promise_broken{false};
   StormDetector storms;
@@ -71,6 +72,7 @@ struct SkipPlan {
   std::vector<ResultTensor> results;
   std::any prototype;       // the result with its tensors left out
   guards::GuardSet guards;  // everything that the call could have read, but for what modules hold
+  GuardChanges changes;     // by the user's options
   /// The epoch in which modules were seen to hold what is captured here; a followed call that finds them so again moves it on.
   mutable std::atomic<uint64_t> module_epoch{0};
   bool holds_captured() const;
@@ -97,8 +99,10 @@ struct EntryGuards {
   std::vector<Dim> dynamic;  // in the order in which they became symbolic
   guards::GuardSet set;
 
+  GuardChanges changes;  // by the user's options
+
   /// Makes `set` from the rest.
-  void build(const ArgumentNames& names);
+  void build(const ArgumentNames& names, const CompileOptions& options);
   /// The sizes of the dynamic dims.
   void sizes_of(const guards::CallDescriptor& call, std::vector<int64_t>& out) const;
 };
@@ -175,6 +179,7 @@ class Entry final : public follow::EntryHost, public std::enable_shared_from_thi
   std::string why_compiled() const;
   void note_compiled(const jit::CompileReport& report, double compile_ms, const ir::Graph& graph, bool first_of_segment);
   void changed(std::string what);
+  void tell(const GuardChanges& changes);
 
   struct alignas(64) Cell {
     std::atomic<uint64_t> hits{0}, last_used{0};

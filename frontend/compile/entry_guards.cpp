@@ -25,10 +25,20 @@ bool is_dynamic(const EntryGuards::ArgumentFact& fact, int dim) {
 
 }  // namespace
 
-void EntryGuards::build(const ArgumentNames& names) {
+void EntryGuards::build(const ArgumentNames& names, const CompileOptions& options) {
   require_structure(set, structure, names);
   for (const ArgumentFact& fact : arguments) set.require_spec(fact.argument, &fact.spec, fact.path, fact.source, fact.dynamic);
-  set.seal();
+  const GuardChanges sealed = seal_as_asked(set, options, false);
+  changes.dropped += sealed.dropped;
+  changes.relaxed += sealed.relaxed;
+  changes.told.insert(changes.told.end(), sealed.told.begin(), sealed.told.end());
+}
+
+void Entry::tell(const GuardChanges& changes) {
+  record_.guards_dropped.fetch_add(changes.dropped, std::memory_order_relaxed);
+  record_.guards_relaxed.fetch_add(changes.relaxed, std::memory_order_relaxed);
+  if (!log_enabled(LogChannel::Guards)) return;
+  for (const std::string& line : changes.told) log(LogChannel::Guards, tag(), line);
 }
 
 void EntryGuards::sizes_of(const guards::CallDescriptor& call, std::vector<int64_t>& out) const {
@@ -38,6 +48,7 @@ void EntryGuards::sizes_of(const guards::CallDescriptor& call, std::vector<int64
 
 void Entry::set_guards(std::unique_ptr<const EntryGuards> guards) {
   std::lock_guard lock(mutex_);
+  tell(guards->changes);
   guards_.store(guards.get(), std::memory_order_release);
   all_guards_.push_back(std::move(guards));
 }
@@ -59,7 +70,9 @@ void Entry::make_guards(const Invocation& invocation, std::span<TensorHead* cons
                                      {}};
       for (int d = 0; d < static_cast<int>(spec.rank()); ++d) {
         const int64_t size = spec.sizes[static_cast<size_t>(d)];
-        if (const auto range = symbolic_range(arguments[static_cast<size_t>(argument)], d, size, all_dynamic())) {
+        auto range = symbolic_range(arguments[static_cast<size_t>(argument)], d, size, all_dynamic());
+        if (!range && dynamic()) range = relaxed_size(options_, d, size, fact.path, fact.source, &made->changes);
+        if (range) {
           fact.dynamic.push_back(*range);
           made->dynamic.push_back({argument, d});
           sizes.push_back(size);
@@ -68,7 +81,7 @@ void Entry::make_guards(const Invocation& invocation, std::span<TensorHead* cons
       made->arguments.push_back(std::move(fact));
     }
   }
-  made->build(names);
+  made->build(names, options_);
   tree.sizes_vary(sizes);
   set_guards(std::move(made));
 }
@@ -100,7 +113,7 @@ bool Entry::widen(const guards::CallDescriptor& call, std::span<TensorHead* cons
     }
   }
   if (sizes.empty()) return false;
-  wider->build(names);
+  wider->build(names, options_);
   if (!wider->set.check(call)) return false;
   if (log_enabled(LogChannel::Recompiles)) log(LogChannel::Recompiles, tag(), "becomes symbolic: " + what.str());
   tree.sizes_vary(sizes);

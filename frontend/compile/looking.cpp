@@ -70,6 +70,8 @@ Stats CompiledFunction::stats() const {
   s.op_by_op = record_.op_by_op;
   s.lifts = record_.lifts;
   s.evictions = record_.evictions;
+  s.guards_dropped = record_.guards_dropped;
+  s.guards_relaxed = record_.guards_relaxed;
   s.compile_failures = record_.compile_failures;
   s.symbolic_compiles = record_.symbolic_compiles;
   s.symbolic_given_up = record_.symbolic_given_up;

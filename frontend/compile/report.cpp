@@ -50,6 +50,8 @@ std::string Stats::text() const {
   }
   text << "cache: " << entries << " entries, " << paths << " paths, " << code_bytes << " bytes of code, " << lifts << " lifted numbers, "
        << evictions << " evictions, " << compile_failures << " compile failures\n";
+  if (guards_dropped + guards_relaxed)
+    text << "guards changed by options: " << guards_dropped << " dropped, " << guards_relaxed << " relaxed\n";
   text << std::setprecision(2) << "compiling: " << ops << " ops to " << kernels << " kernels in " << compile_ms << " ms (passes "
        << passes_ms << ", lowering " << lower_ms << ", LLVM " << llvm_ms << ", linking " << link_ms << "); first call " << first_call_ms
        << " ms";
@@ -122,6 +124,8 @@ Json to_json(const Stats& s) {
           {"op_by_op", s.op_by_op},
           {"lifts", s.lifts},
           {"evictions", s.evictions},
+          {"guards_dropped", s.guards_dropped},
+          {"guards_relaxed", s.guards_relaxed},
           {"compile_failures", s.compile_failures},
           {"symbolic_compiles", s.symbolic_compiles},
           {"symbolic_given_up", s.symbolic_given_up},

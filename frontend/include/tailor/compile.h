@@ -21,6 +21,7 @@
 
 #include "tailor/arguments.h"
 #include "tailor/explain.h"
+#include "tailor/guard.h"
 #include "tailor/policy.h"
 #include "tailor/report.h"
 #include "tailor/stats.h"
@@ -50,7 +51,10 @@ struct CompileOptions {
   bool when_worth_it = false;       // compile a kind of call once it has come often enough to pay
   int worth_it_after = 0;           // so often; 0: measured, C_compile / (C_eager - C_compiled)
   StormPolicy at_storm = StormPolicy::WhenWorthIt;
-  int storm_limit = 0;  // recompiles for one guard past which it is a storm; 0: the larger of 8 and cache_size_limit
+  int storm_limit = 0;            // recompiles for one guard past which it is a storm; 0: the larger of 8 and cache_size_limit
+  GuardFilter guard_filter = {};  // which facts to rely on; what it drops is logged and counted, and the user's to answer for
+  GuardRelax guard_relax = {};    // which values may vary within a range
+  GuardOrder guard_order = GuardOrder::Expected;
 };
 
 namespace detail {

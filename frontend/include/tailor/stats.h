@@ -45,8 +45,9 @@ struct Stats {
   uint64_t lifts = 0;        // numbers that became run-time arguments
   uint64_t evictions = 0;
   uint64_t compile_failures = 0;
-  uint64_t symbolic_compiles = 0;  // segments compiled for all sizes
-  uint64_t symbolic_given_up = 0;  // segments that one program for all sizes could not be found for
+  uint64_t guards_dropped = 0, guards_relaxed = 0;  // by guard_filter and guard_relax, in all entries and plans
+  uint64_t symbolic_compiles = 0;                   // segments compiled for all sizes
+  uint64_t symbolic_given_up = 0;                   // segments that one program for all sizes could not be found for
   bool pure_promise_broken = false;
 
   /// Calls that ran as plain eager code, and why.
@@ -63,7 +64,7 @@ struct Stats {
 
   int entries = 0, paths = 0, kernels = 0, ops = 0;
   uint64_t code_bytes = 0;  // of the entries there are
-  int bindings = 0;  // different sizes that calls came in and that are remembered
+  int bindings = 0;         // different sizes that calls came in and that are remembered
   double trace_ms = 0, passes_ms = 0, lower_ms = 0, llvm_ms = 0, link_ms = 0;
   double compile_ms = 0;  // all of it, first calls' eager run not included
   ArtifactStats artifacts;
