@@ -1,4 +1,4 @@
-// tailor run, dump, explain: looking at graphs and at what becomes of them.
+// tailor run, dump: looking at graphs and at what becomes of them.
 
 #include <cstdio>
 #include <fstream>
@@ -146,19 +146,6 @@ void add_dump(CLI::App& app, int& exit_code) {
       ->check(CLI::IsMember({"graph", "guards", "loops", "llvm", "asm"}));
   command->callback([name, what, &exit_code] {
     dump_workload(*name, *what);
-    exit_code = 0;
-  });
-}
-
-void add_explain(CLI::App& app, int& exit_code) {
-  auto name = std::make_shared<std::string>();
-  auto json = std::make_shared<bool>(false);
-  auto* command = app.add_subcommand("explain", "Tell what a compiled workload relies on and what a call of it did");
-  command->add_option("workload", *name, "One that `tailor bench --list` names")->required();
-  command->add_flag("--json", *json, "Print as JSON");
-  command->callback([name, json, &exit_code] {
-    const Explanation explanation = explain_workload(*name);
-    std::printf("%s\n", (*json ? explanation.json() : explanation.text()).c_str());
     exit_code = 0;
   });
 }

@@ -19,7 +19,8 @@ PreparedSequence prepared_sequence(Eager eager, Compiled compiled, std::vector<s
       (void)std::apply(f, (*arguments)[call]);
     };
   };
-  return {arguments->size(), calling(std::move(eager)), calling(compiled), [compiled] { return compiled.stats(); }};
+  return {arguments->size(), calling(std::move(eager)), calling(compiled), [compiled] { return compiled.stats(); },
+          [compiled] { return compiled.report(); }};
 }
 
 }  // namespace detail

@@ -15,8 +15,9 @@ namespace tailor::bench {
 /// A workload with its data, ready to be called again and again.
 struct Prepared {
   std::function<void()> eager, compiled, skipped;
-  std::function<Stats()> stats;          // of the compiled function
-  std::function<Explanation()> explain;  // makes a call of the compiled function and tells about it
+  std::function<Stats()> stats;                          // of the compiled function
+  std::function<Explanation()> explain;                  // makes a call of the compiled function and tells about it
+  std::function<std::vector<FunctionReport>()> reports;  // of the compiled and the skipped one
 };
 
 struct Workload {
@@ -30,7 +31,8 @@ std::span<const Workload> workloads();
 struct PreparedSequence {
   size_t calls = 0;
   std::function<void(size_t call)> eager, compiled;
-  std::function<Stats()> stats;  // of the compiled function
+  std::function<Stats()> stats;            // of the compiled function
+  std::function<FunctionReport()> report;  // likewise
 };
 
 struct Sequence {
@@ -54,12 +56,13 @@ Prepared prepared(Body body, Compiled compiled, Compiled skipped, Args... args) 
   Prepared result;
   result.eager = calling(std::move(body));
   result.compiled = calling(compiled);
-  result.skipped = calling(std::move(skipped));
+  result.skipped = calling(skipped);
   result.stats = [compiled] { return compiled.stats(); };
   result.explain = [compiled, arguments] {
     NoGradGuard no_grad;
     return std::apply(tailor::explain(compiled), *arguments);
   };
+  result.reports = [compiled, skipped] { return std::vector<FunctionReport>{compiled.report(), skipped.report()}; };
   return result;
 }
 
@@ -68,15 +71,15 @@ Prepared prepared(Body body, Compiled compiled, Compiled skipped, Args... args) 
 /// A workload from a function and the arguments of its calls.
 template <class F, class... Args>
 Prepared prepare(F f, Args... args) {
-  return detail::prepared(f, compile(f), compile(f, {.pure = true}), std::move(args)...);
+  return detail::prepared(f, compile(f, {.name = "compiled"}), compile(f, {.name = "skipped", .pure = true}), std::move(args)...);
 }
 
 /// A workload from a module, in inference.
 template <class M, class... Args>
 Prepared prepare_module(std::shared_ptr<M> net, Args... args) {
   net->eval();
-  return detail::prepared([net](const Args&... a) { return net->forward(a...); }, compile(net), compile(net, {.pure = true}),
-                          std::move(args)...);
+  return detail::prepared([net](const Args&... a) { return net->forward(a...); }, compile(net, {.name = "compiled"}),
+                          compile(net, {.name = "skipped", .pure = true}), std::move(args)...);
 }
 
 }  // namespace tailor::bench

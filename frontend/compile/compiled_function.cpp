@@ -139,10 +139,18 @@ bool CompiledFunction::evict(const Entry& entry, std::string_view why) {
   return true;
 }
 
+void CompiledFunction::note_skipped_time(double us, double run_us) {
+  std::lock_guard lock(record_.mutex);
+  record_.times.guard_us.add(us - run_us);
+  record_.times.compiled_us.add(run_us);
+  record_.times.run_us.add(run_us);
+}
+
 void CompiledFunction::call(const CallOps& ops, FlatValue& arguments) {
-  constexpr uint64_t kSampled = 64;
+  constexpr uint64_t kFirst = 16, kSampled = 64;
   CallState state{thread_slot(), false, false};
-  state.timed = record_.counts.call(state.slot) % kSampled == 0;
+  const uint64_t number = record_.counts.call(state.slot);
+  state.timed = number < kFirst || number % kSampled == 0;
   const CallTrace trace(record_.name);
   if (current_stance() == Stance::ForceEager) [[unlikely]]
     return run_eagerly(ops, EagerReason::Stance, nullptr);
@@ -156,7 +164,14 @@ void CompiledFunction::call(const CallOps& ops, FlatValue& arguments) {
   const Entries& all = *mine.entries;
   const std::shared_ptr<Entry>* found = nullptr;
   const size_t last = mine.last_hit;
-  if (options_.pure && last < all.size() && skip_last_hit(*all[last], call, ops, arguments, state.slot)) return;
+  if (options_.pure && last < all.size()) {
+    double run_us = 0;
+    const follow::RunTimer timer(state.timed ? &run_us : nullptr);
+    if (skip_last_hit(*all[last], call, ops, arguments, state.slot)) {
+      if (state.timed) note_skipped_time(micros_since(begin), run_us);
+      return;
+    }
+  }
   {
     const TraceSpan span("guard", "look-up");
     if (last < all.size() && all[last]->guards()->set.check(call)) found = &all[last];

@@ -65,6 +65,7 @@ class CompiledFunction {
   void note_storm(const MissRecord& miss);
   void run_eagerly(const CallOps& ops, EagerReason reason, const guards::CallDescriptor* call);
 
+  void note_skipped_time(double us, double run_us);
   bool skip(const SkipPlan& plan, const CallOps& ops, const FlatValue& arguments);
   bool skip_last_hit(const Entry& entry, const guards::CallDescriptor& call, const CallOps& ops, const FlatValue& arguments, int slot);
   void review_promise(Entry& entry, const Invocation& invocation, const CallOps& ops, const FlatValue& arguments, const SkipPlan* plan,

@@ -25,7 +25,7 @@ double Stats::average_call_us() const {
 
 double Stats::break_even() const {
   const double gain_us = eager_call_us - compiled_call_us;
-  return gain_us > 0 ? compile_ms * 1e3 / gain_us : std::numeric_limits<double>::infinity();
+  return gain_us > 0 && compiled_call_us > 0 ? compile_ms * 1e3 / gain_us : std::numeric_limits<double>::infinity();
 }
 
 std::string Stats::text() const {

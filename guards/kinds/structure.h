@@ -89,7 +89,7 @@ inline constexpr Definition length = {
     .holds = word_is_expected,
     .condition = [](const Guard& g) { return g.subject() + " == " + std::to_string(g.expected); },
     .actual = word_text,
-    .suggestion = "the number of elements of a container changes: each length is a specialization",
+    .suggestion = "the number of elements of a container changes: each length is a specialization; pad the list, or split the function",
     .protects_memory = true,
 };
 

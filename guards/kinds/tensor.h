@@ -102,7 +102,9 @@ inline constexpr Definition size = {
     }>,
     .condition = [](const Guard& g) { return g.subject() + " == " + std::to_string(g.expected); },
     .actual = text_of_spec<[](const Guard& g, const ir::TensorSpec& s) { return of_dim(g, s, s.sizes); }>,
-    .suggestion = "the size changes between calls: pad to a few sizes, or raise cache_size_limit",
+    .suggestion =
+        "the size changes between calls: let it be dynamic (Dynamic::Automatic, mark_dynamic), bucket it (tailor::bucketed), raise "
+        "cache_size_limit, or split the function",
     .protects_memory = true,
 };
 

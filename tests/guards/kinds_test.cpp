@@ -146,7 +146,9 @@ TEST(Kinds, MessagesGiveTheSourceLine) {
   const auto miss = set.explain(call.descriptor());
   ASSERT_TRUE(miss);
   EXPECT_EQ(miss->text(), "args[0].size(0) == 4 failed: got 8 (first needed at model.cpp:17)");
-  EXPECT_EQ(miss->suggestion, "the size changes between calls: pad to a few sizes, or raise cache_size_limit");
+  EXPECT_EQ(miss->suggestion,
+            "the size changes between calls: let it be dynamic (Dynamic::Automatic, mark_dynamic), bucket it (tailor::bucketed), raise "
+            "cache_size_limit, or split the function");
   EXPECT_EQ(miss->subject, "args[0].size(0)");
 }
 

@@ -81,7 +81,8 @@ struct Stats {
   double recompile_rate() const { return calls ? static_cast<double>(recompiles) / static_cast<double>(calls) : 0; }
   /// T_avg: what a call costs on average, compiling included, in microseconds.
   double average_call_us() const;
-  /// Calls after which compiling has paid for itself: C_compile / (C_eager - C_compiled); infinite when it never does.
+  /// Calls after which compiling has paid for itself: C_compile / (C_eager - C_compiled); infinite when it never does, and before both were
+  /// measured.
   double break_even() const;
   std::string text() const;
   std::string json() const;
