@@ -257,6 +257,10 @@ Tensor Invocation::op(const OpCall& call) {
       advance(*instance, call);
       return result(*instance->step, call);
     }
+    if (must_begin_segment(call)) {
+      end_segment(StepKind::Escape, call.where);
+      return op(call);
+    }
     diverge(&call);
   }
   return std::move(record(call).at(0));
@@ -272,9 +276,22 @@ std::vector<Tensor> Invocation::op_many(const OpCall& call) {
       for (int j = 0; j < step.outputs; ++j) all.emplace_back(slots_[static_cast<size_t>(step.first_slot + j)]);
       return all;
     }
+    if (must_begin_segment(call)) {
+      end_segment(StepKind::Escape, call.where);
+      return op_many(call);
+    }
     diverge(&call);
   }
   return record(call);
+}
+
+// What is written before an op that fails on its data stays written: such an op and a write that shows outside are not in one segment.
+bool Invocation::must_begin_segment(const OpCall& call) const {
+  if (!call.op.can_fail_on_data && !call.op.pointwise.can_fail) return false;
+  for (size_t s = segment_begin_; s < path_.size(); ++s) {
+    if (step_at(s).written_external >= 0) return true;
+  }
+  return false;
 }
 
 // ---- ends of segments ----------------------------------------------------------------------------------------------

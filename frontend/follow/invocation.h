@@ -127,6 +127,7 @@ class Invocation final : public OpInterceptor {
   follow::Step& step_at(size_t i) const { return *path_[i]->step; }
   std::vector<Tensor> record(const OpCall& call);
   void diverge(const OpCall* call);
+  bool must_begin_segment(const OpCall& call) const;
   void end_segment(follow::StepKind kind, std::source_location where);
   bool serves(const follow::Variant& variant) const;
   bool run_compiled(follow::Instance& end);

@@ -198,6 +198,8 @@ constexpr Fact kFacts[] = {
     {"default dtype", Group::DefaultDtype, [](W& w, R& r) { w.default_dtype = r.coin() ? kFloat32 : kFloat64; }},
     {"determinism", Group::Process, [](W& w, R& r) { w.deterministic = r.coin(); }},
     {"threads", Group::Process, [](W& w, R& r) { w.threads = 1 + r.pick(2); }},
+    {"stance", Group::Process,
+     [](W& w, R& r) { w.stance = r.pick(4) ? Stance::Default : r.coin() ? Stance::ForceEager : Stance::EagerOnRecompile; }},
     {"the body throws", Group::Fail, [](W& w, R& r) { w.fail = r.coin(); }},
 };
 

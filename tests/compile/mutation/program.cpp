@@ -147,6 +147,9 @@ Program random_program(const Subject& subject, uint64_t seed, int changes) {
   program.options.at_limit = random.pick(4) == 0 ? CacheLimitPolicy::RunEager : CacheLimitPolicy::EvictLeastRecentlyUsed;
   constexpr Dynamic dynamic[] = {Dynamic::Automatic, Dynamic::Automatic, Dynamic::Always, Dynamic::Never};
   program.options.dynamic = dynamic[random.pick(4)];
+  constexpr StormPolicy storms[] = {StormPolicy::KeepCompiling, StormPolicy::KeepCompiling, StormPolicy::RunEager,
+                                    StormPolicy::WhenWorthIt};
+  program.options.at_storm = storms[random.pick(4)];
   program.calls_between = program.options.pure ? 2 + random.pick(4) : 1 + random.pick(3);  // skipping begins at the third hit
   std::vector<const Fact*> candidates;
   for (const Fact& fact : facts()) {

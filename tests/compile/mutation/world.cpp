@@ -67,7 +67,8 @@ std::vector<std::pair<std::string, Tensor>> World::state() const {
   return all;
 }
 
-Entered::Entered(const World& world) : default_dtype_(get_default_dtype()), deterministic_(deterministic_algorithms()) {
+Entered::Entered(const World& world)
+    : default_dtype_(get_default_dtype()), deterministic_(deterministic_algorithms()), stance_(world.stance) {
   global_number = world.global;
   if (world.default_dtype != default_dtype_) set_default_dtype(world.default_dtype);
   if (world.deterministic != deterministic_) set_deterministic_algorithms(world.deterministic);

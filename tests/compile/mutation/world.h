@@ -100,6 +100,7 @@ struct World {
   ScalarType default_dtype = kFloat32;
   bool deterministic = false;
   int threads = 1;
+  Stance stance = Stance::Default;
   // what the body does beside computing
   bool fail = false;
   std::vector<Tensor> kept;
@@ -125,6 +126,7 @@ class Entered {
   bool deterministic_;
   std::optional<InferenceMode> inference_;
   std::optional<AutoGradMode> grad_;
+  StanceScope stance_;
 };
 
 using Results = std::vector<Tensor>;
