@@ -137,6 +137,7 @@ class FamilyCompiler {
           if (std::find(taken.begin(), taken.end(), v) != taken.end()) continue;
           if (strictness >= 1 && (known.contains(v) || std::any_of(taken.begin(), taken.end(), shares_factor))) continue;
           if (strictness == 2 && !is_prime(v)) continue;
+          if (!is_legal(with(hint_, nodes.size() - 1, v))) continue;  // code that wants multiples, say
           chosen.push_back(v);
           taken.push_back(v);
         }
@@ -162,6 +163,7 @@ class FamilyCompiler {
   }
 
   bool read_points() {
+    if (!is_legal(typical_)) return false;  // each size is, but not all together
     model_ = recipe_.lower_at(typical_);
     text_ = read_program(model_);
     numbers_.push_back(text_.numbers);

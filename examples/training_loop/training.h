@@ -29,7 +29,7 @@ struct Classifier : tl::nn::Module {
 /// What a step carries on to the next one.
 struct Progress {
   tl::Tensor accumulated = tl::zeros({}), average = tl::zeros({}), correct = tl::zeros({}, tl::kInt64);
-  int micro = 0;  // batches accumulated since the last update
+  int micro = 0;  // batches accumulated since the last update of this epoch
   double logged = 0;
 };
 
@@ -66,6 +66,8 @@ struct Loop {
              std::vector<double>& micros) {
     for (const bool train : {true, false}) {
       net->train(train);
+      step = progress.micro = 0;
+      progress.accumulated.zero_();
       for (int64_t at = 0; at < images.size(0); at += kBatch) {
         const int64_t rows = std::min(kBatch, images.size(0) - at);  // the last batch is smaller
         const double lr = 0.05 * (1 + std::cos(M_PI * (number + static_cast<double>(at) / static_cast<double>(images.size(0))) / epochs));

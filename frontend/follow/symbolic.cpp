@@ -94,6 +94,13 @@ class Explanation {
     return !symbols_.empty();
   }
 
+  /// A marked size that has had one value so far.
+  bool some_size_is_constant() const {
+    return std::any_of(symbols_.begin(), symbols_.end(), [&](size_t n) {
+      return std::all_of(calls_.begin(), calls_.end(), [&](const auto& call) { return call[n] == calls_[0][n]; });
+    });
+  }
+
   std::vector<size_t> symbols_;           // places
   std::vector<jit::SymbolRange> ranges_;  // of each
   std::map<size_t, SizeExpr> numbers_;    // by place
@@ -162,7 +169,7 @@ std::vector<int64_t> numbers_of(const SegmentFacts& facts) {
 
 namespace {
 
-/// One call cannot tell a number that stems from a size from one that happens to equal it: a dim, a number of heads. Where a step
+/// Calls of one size cannot tell a number that stems from it from one that happens to equal it: a dim, a number of heads. Where a step
 /// refuses other sizes, its numbers are tried as they are, as long as that gets further. `steps_at(numbers)`: how many steps accept
 /// other sizes.
 template <class StepsAt>
@@ -218,7 +225,7 @@ std::unique_ptr<SymbolicForm> compile_symbolic(std::span<Instance* const> segmen
     const SegmentFacts facts = at(now, found.plain_, result->numbers, values);
     return std::move(build_segment(segment, first_slot, outputs, facts, external_names, name)->graph);
   };
-  if (calls.size() == 1) {
+  if (found.some_size_is_constant()) {
     std::vector<int64_t> other;
     for (const jit::SymbolRange& range : found.ranges_) {
       const auto step = static_cast<int64_t>(1 + other.size());
