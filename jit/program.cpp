@@ -11,6 +11,7 @@
 #include "jit/batch_last.h"
 #include "jit/concatenate.h"
 #include "jit/lower.h"
+#include "jit/regroup_products.h"
 #include "kernels/epilogue.h"
 #include "runtime/log.h"
 #include "runtime/trace.h"
@@ -47,9 +48,9 @@ class Lowerer {
     const bool eager = options.backend == Backend::Eager;
     const TraceSpan span("passes", "passes");
     out_.report.ops = static_cast<int>(graph.nodes.size());
-    out_.graph =
-        eager ? ir::decompose(graph, [](const Graph&, const Node& n) { return kernels::find_kernel(*n.op) != nullptr; })
-              : write_parts_in_place(put_batch_last(ir::optimize(graph, [](const Graph&, const Node& n) { return is_called_whole(n); })));
+    out_.graph = eager ? ir::decompose(graph, [](const Graph&, const Node& n) { return kernels::find_kernel(*n.op) != nullptr; })
+                       : write_parts_in_place(put_batch_last(
+                             regroup_products(ir::optimize(graph, [](const Graph&, const Node& n) { return is_called_whole(n); }))));
     out_.report.passes_ms = clock_.lap();
   }
 

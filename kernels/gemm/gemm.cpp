@@ -25,6 +25,7 @@ constexpr int64_t kPanelBytes = int64_t{192} << 10;  // packed B that is passed 
 constexpr int64_t kChunkBytes = int64_t{256} << 10;  // packed A of one chunk of rows
 constexpr int64_t kInPlaceTiles = 6;                 // rows of tiles below which reading B in place beats packing it
 constexpr int64_t kDotRows = 12;                     // rows of A up to which dot products along k beat tiles
+constexpr int64_t kDotColumns = 4;                   // last columns that are dot products rather than a vector that is nearly empty
 constexpr int64_t kParallelWork = int64_t{1} << 16;  // multiply-adds that pay for waking a thread
 
 // One product of a batch, with its roles settled: rows of `a` are broadcast, rows of `b` are vectors.
@@ -67,8 +68,17 @@ struct Product {
     return set.rows;
   }
 
-  void tile(int64_t row, int64_t rows, const T* packed_a, int64_t column, const T* tail_panel) const {
-    const int64_t columns = std::min(panel(), n - column);
+  // How many of the last columns are dot products with rows of A.
+  int64_t dotted() const {
+    const int64_t rest = n % set.lanes;
+    return b != nullptr && rest <= kDotColumns && n > set.lanes && m > kDotColumns && k >= set.lanes && native() && a_k == 1 &&
+                   alpha == T(1) && beta == T(0)
+               ? rest
+               : 0;
+  }
+
+  void tile(int64_t row, int64_t rows, const T* packed_a, int64_t column, int64_t last, const T* tail_panel) const {
+    const int64_t columns = std::min(panel(), last - column);
     const int vectors = columns <= set.lanes ? 0 : 1;
     const T* from = panels != nullptr                            ? panels + column / panel() * panel() * k
                     : tail_panel != nullptr && columns < panel() ? tail_panel
@@ -88,7 +98,12 @@ struct Product {
   }
 
   // All of C in [row0, row1) x [column0, column1); column0 is a multiple of the panel.
-  void chunk(int64_t row0, int64_t row1, int64_t column0, int64_t column1, const T* tail_panel) const {
+  // `tail_panel`: the columns of a last panel that is not full; `dots`: those that are dot products, one after the other.
+  void chunk(int64_t row0, int64_t row1, int64_t column0, int64_t column1, const T* tail_panel, const T* dots) const {
+    const int64_t last = dots != nullptr ? n - dotted() : n;
+    if (dots != nullptr && column1 == n)
+      set.dot(dotted(), row1 - row0, k, dots, k, reinterpret_cast<const T*>(a) + row0 * a_row, a_row,
+              reinterpret_cast<T*>(c) + row0 * c_row + last * c_column, c_column, c_row);
     const int64_t blocks = (row1 - row0 + rows_of_tile() - 1) / rows_of_tile();
     const auto block_start = [&](int64_t i) { return row0 + (row1 - row0) * i / blocks; };
     const bool in_place = reads_a_in_place();
@@ -104,8 +119,8 @@ struct Product {
       const int64_t end = std::min(j + width, column1);
       for (int64_t i = 0; i < blocks; ++i) {
         const int64_t row = block_start(i), rows = block_start(i + 1) - row;
-        for (int64_t column = j; column < end; column += panel())
-          tile(row, rows, in_place ? nullptr : packed.data() + (row - row0) * k, column, tail_panel);
+        for (int64_t column = j; column < std::min(end, last); column += panel())
+          tile(row, rows, in_place ? nullptr : packed.data() + (row - row0) * k, column, last, tail_panel);
         if (!swapped) finish_region(row, rows, j, end - j);
       }
       if (swapped) finish_region(row0, row1 - row0, j, end - j);
@@ -114,10 +129,13 @@ struct Product {
 
   void all() const {
     // A last panel that is not full is read through a copy, so that whole vectors never leave B.
-    const int64_t rest = n % panel();
+    const int64_t last = n - dotted(), rest = last % panel();
     Scratch<T> tail(panels == nullptr && rest != 0 ? panel() * k : 0);
     if (tail.data() != nullptr)
-      set.pack[source_index(dtype)](tail.data(), b + (n - rest) * b_column * size(), rest, b_column, k, b_k, panel());
+      set.pack[source_index(dtype)](tail.data(), b + (last - rest) * b_column * size(), rest, b_column, k, b_k, panel());
+    Scratch<T> dots(dotted() * k);
+    for (int64_t j = 0; j < dotted(); ++j)
+      for (int64_t p = 0; p < k; ++p) dots[j * k + p] = reinterpret_cast<const T*>(b)[(last + j) * b_column + p * b_k];
 
     const int64_t threads = in_parallel_region() || m * n * k < kParallelWork ? 1 : get_num_threads();
     const int64_t chunk_rows =
@@ -132,7 +150,7 @@ struct Product {
       for (int64_t t = begin; t < end; ++t) {
         const int64_t i = t / column_chunks, j = t % column_chunks;
         chunk(m * i / row_chunks, m * (i + 1) / row_chunks, panels_total * j / column_chunks * panel(),
-              std::min(n, panels_total * (j + 1) / column_chunks * panel()), tail.data());
+              std::min(n, panels_total * (j + 1) / column_chunks * panel()), tail.data(), dots.data());
       }
     });
   }
@@ -233,6 +251,7 @@ void one(const KernelSet<T>& set, const Problem& p, int64_t batch) {
   Product<T> product{set,        p.dtype, p.m, p.n,     p.k,        a,     p.a.row, p.a.column, b,     p.b.row,
                      p.b.column, nullptr, c,   p.c.row, p.c.column, alpha, beta,    p.epilogue, batch, false};
   if (p.packed != nullptr) {
+    product.b = nullptr;
     product.panels = panels_of<T>(*p.packed);
     return product.all();
   }

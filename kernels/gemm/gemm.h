@@ -9,8 +9,8 @@
 //   gemm::run(p);
 //
 // f32 and the half types accumulate in float32, f64 in float64, integers wrap. Every element of C is one chain of fused multiply-adds
-// over k in ascending order (short products: lanes over k, folded in a fixed order), so results depend neither on the number of threads
-// nor on which tile an element falls into.
+// over k in ascending order (few rows or columns, and a last few columns beside full vectors: lanes over k, folded in a fixed order), so
+// results depend neither on the number of threads nor on which tile an element falls into.
 
 #include <cstdint>
 #include <memory>
