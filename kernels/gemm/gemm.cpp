@@ -25,6 +25,7 @@ constexpr int64_t kPanelBytes = int64_t{192} << 10;  // packed B that is passed 
 constexpr int64_t kChunkBytes = int64_t{256} << 10;  // packed A of one chunk of rows
 constexpr int64_t kInPlaceTiles = 6;                 // rows of tiles below which reading B in place beats packing it
 constexpr int64_t kDotRows = 12;                     // rows of A up to which dot products along k beat tiles
+constexpr int64_t kRegionBytes = int64_t{12} << 10;  // of C that an epilogue sees at once
 constexpr int64_t kDotColumns = 4;                   // last columns that are dot products rather than a vector that is nearly empty
 constexpr int64_t kParallelWork = int64_t{1} << 16;  // multiply-adds that pay for waking a thread
 
@@ -117,11 +118,15 @@ struct Product {
     const int64_t width = panel() * std::max<int64_t>(1, kPanelBytes / std::max<int64_t>(bytes_of_panel, 1));
     for (int64_t j = column0; j < column1; j += width) {
       const int64_t end = std::min(j + width, column1);
+      int64_t finished = row0;  // rows that the epilogue has seen
       for (int64_t i = 0; i < blocks; ++i) {
         const int64_t row = block_start(i), rows = block_start(i + 1) - row;
         for (int64_t column = j; column < std::min(end, last); column += panel())
           tile(row, rows, in_place ? nullptr : packed.data() + (row - row0) * k, column, last, tail_panel);
-        if (!swapped) finish_region(row, rows, j, end - j);
+        // Several blocks together: what has just been stored cannot be loaded at once.
+        if (swapped || ((row + rows - finished) * (end - j) * size() < kRegionBytes && row + rows < row1)) continue;
+        finish_region(finished, row + rows - finished, j, end - j);
+        finished = row + rows;
       }
       if (swapped) finish_region(row0, row1 - row0, j, end - j);
     }

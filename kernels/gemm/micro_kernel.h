@@ -15,6 +15,8 @@
 namespace tailor::kernels::gemm {
 namespace {
 
+constexpr int64_t kRowsAhead = 24;  // of B, prefetched
+
 #define TAILOR_UNROLL _Pragma("GCC unroll 16")
 
 template <class I, int R, int N>
@@ -51,6 +53,9 @@ void tile_packed(int64_t k, const typename I::T* a, int64_t, const typename I::T
   typename I::V acc[R][N];
   clear_tile<I, R, N>(acc);
   for (int64_t p = 0; p < k; ++p, a += R, b += b_k) {
+    // Panels are streamed, often from memory or the third-level cache; the hardware stops at every page.
+    __builtin_prefetch(b + kRowsAhead * b_k);
+    if (N * I::lanes * sizeof(typename I::T) > 64) __builtin_prefetch(b + kRowsAhead * b_k + I::lanes);
     typename I::V x[N];
     TAILOR_UNROLL
     for (int v = 0; v < N; ++v) x[v] = I::load(b + v * I::lanes);
