@@ -113,7 +113,7 @@ std::vector<int> Invocation::lasting_inputs(const Variant& variant) const {
   return lasting;
 }
 
-std::vector<int> Invocation::wanted_outputs(const Instance& end) const {
+std::vector<int> Invocation::wanted_outputs(const Instance& end) {
   std::vector<int> outputs = alive_slots();
   // What an earlier variant keeps is kept here too, so that one variant serves survivors that come and go.
   const auto keep = [&](const std::vector<int>& earlier) {
@@ -122,6 +122,7 @@ std::vector<int> Invocation::wanted_outputs(const Instance& end) const {
     outputs = std::move(both);
   };
   if (const Variant* earlier = end.variants.head()) keep(earlier->outputs);
+  std::lock_guard lock(tree_.mutex());
   if (!end.step->symbolic.forms.empty()) keep(end.step->symbolic.forms.back()->form->outputs);
   return outputs;
 }

@@ -143,7 +143,7 @@ class Invocation final : public OpInterceptor {
   std::vector<follow::SegmentFacts> facts_of_earlier_calls(const follow::Instance& end) const;
   std::vector<follow::SizeMark> size_marks(const follow::SegmentFacts& facts) const;
   std::vector<std::string> external_names() const;
-  std::vector<int> wanted_outputs(const follow::Instance& end) const;
+  std::vector<int> wanted_outputs(const follow::Instance& end);
   std::vector<ir::TensorSpec> output_specs(std::span<const int> outputs) const;
   bool sizes_vary(follow::Instance& end, std::vector<follow::SegmentFacts>& calls, std::span<const follow::SizeMark> marks);
   std::vector<int> lasting_inputs(const follow::Variant& variant) const;

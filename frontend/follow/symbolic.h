@@ -6,6 +6,7 @@
 // served by a symbolic form when every number of the call is what the form's expressions give for it, so that an incomplete explanation
 // costs another compile and never a wrong result.
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <span>
@@ -80,7 +81,8 @@ struct SymbolicSegment {
   };
   std::vector<Seen> seen;                            // calls of different sizes; under the tree's mutex
   std::vector<std::unique_ptr<SymbolicForm>> forms;  // never removed; under the tree's mutex
-  int attempts = 0, single_sizes = 0;                // forms tried, variants compiled for one size; under the compiler's mutex
+  int attempts = 0;                  // to compile a form; under the compiler's mutex
+  std::atomic<int> single_sizes{0};  // variants compiled for one size
 };
 
 /// Every number of the segment in a fixed order; layouts that follow from sizes have none.
