@@ -32,7 +32,7 @@ CallCosts FunctionRecord::costs() const {
 void FunctionRecord::clear() {
   counts.restart();
   for (auto* counter : {&misses, &recompiles, &divergences, &op_by_op, &lifts, &evictions, &compile_failures, &async_compiles,
-                        &guards_dropped, &guards_relaxed, &symbolic_compiles, &symbolic_given_up})
+                        &guards_dropped, &guards_relaxed, &plans_voided, &symbolic_compiles, &symbolic_given_up})
     counter->store(0);
   for (auto& counter : eager) counter.store(0);
   pure_promise_broken = false;
@@ -295,6 +295,11 @@ bool Entry::set_skip_plan(std::unique_ptr<const SkipPlan> plan, const guards::Ca
     old->module_epoch.store(call.module_epoch, std::memory_order_release);
     skip_.store(old.get(), std::memory_order_release);
     return true;
+  }
+  if (const SkipPlan* current = skip_.load(std::memory_order_relaxed); current && !current->holds_captured()) {
+    record_.plans_voided.fetch_add(1, std::memory_order_relaxed);
+    if (log_enabled(LogChannel::Recompiles))
+      log(LogChannel::Recompiles, tag(), "the plan for skipping is void: a tensor that it captures is gone or was described anew");
   }
   const auto alike = std::count_if(plans_.begin(), plans_.end(), [&](const auto& p) { return p->guards.check(call); });
   if (plans_.size() >= kMostPlans || alike >= static_cast<ptrdiff_t>(kMostOfOneKind)) return false;

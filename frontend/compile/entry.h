@@ -29,7 +29,7 @@ struct FunctionRecord {
   const std::string tag;    // "layer", or the place: the first part of log tags
   CallCounts counts;
   std::atomic<uint64_t> misses{0}, recompiles{0}, divergences{0}, op_by_op{0}, lifts{0}, evictions{0}, compile_failures{0},
-      guards_dropped{0}, guards_relaxed{0}, async_compiles{0}, symbolic_compiles{0}, symbolic_given_up{0};
+      guards_dropped{0}, guards_relaxed{0}, plans_voided{0}, async_compiles{0}, symbolic_compiles{0}, symbolic_given_up{0};
   std::array<std::atomic<uint64_t>, kEagerReasons> eager{};
   std::atomic<bool> pure_promise_broken{false};
   StormDetector storms;
@@ -75,6 +75,7 @@ struct SkipPlan {
   GuardChanges changes;     // by the user's options
   /// The epoch in which modules were seen to hold what is captured here; a followed call that finds them so again moves it on.
   mutable std::atomic<uint64_t> module_epoch{0};
+  /// Whether what it captures is alive and described as it was; touches none of it.
   bool holds_captured() const;
   bool captures_the_same(const SkipPlan& other) const;
   bool serves(const guards::CallDescriptor& call) const {

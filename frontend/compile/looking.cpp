@@ -14,6 +14,14 @@ std::vector<Explanation::GuardText> guard_texts(const guards::GuardSet& guards) 
   return texts;
 }
 
+std::vector<Explanation::GuardText> skip_guard_texts(const SkipPlan& plan) {
+  std::vector<Explanation::GuardText> texts = guard_texts(plan.guards);
+  texts.push_back({"module epoch", "module epoch == " + std::to_string(plan.module_epoch.load()), ""});
+  for (size_t i = 0; i < plan.lives.size(); ++i)
+    texts.push_back({"liveness", "captured tensor " + std::to_string(i) + " is alive (told by the module epoch)", ""});
+  return texts;
+}
+
 EntryReport report_of(const Entry& entry) {
   return {entry.number,
           entry.hits(),
@@ -39,6 +47,7 @@ Explanation CompiledFunction::explain(const std::function<void()>& call) {
     if (entry->number != result.entry) continue;
     EntryReport seen = report_of(*entry);
     result.guards = std::move(seen.guards);
+    if (const SkipPlan* plan = entry->skip_plan()) result.skip_guards = skip_guard_texts(*plan);
     result.segments = std::move(seen.segments);
     result.steps = seen.steps;
     result.paths = seen.paths;
@@ -70,6 +79,7 @@ Stats CompiledFunction::stats() const {
   s.op_by_op = record_.op_by_op;
   s.lifts = record_.lifts;
   s.evictions = record_.evictions;
+  s.plans_voided = record_.plans_voided;
   s.guards_dropped = record_.guards_dropped;
   s.guards_relaxed = record_.guards_relaxed;
   s.compile_failures = record_.compile_failures;

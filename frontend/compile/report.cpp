@@ -124,6 +124,7 @@ Json to_json(const Stats& s) {
           {"op_by_op", s.op_by_op},
           {"lifts", s.lifts},
           {"evictions", s.evictions},
+          {"plans_voided", s.plans_voided},
           {"guards_dropped", s.guards_dropped},
           {"guards_relaxed", s.guards_relaxed},
           {"compile_failures", s.compile_failures},
@@ -198,8 +199,12 @@ std::string Explanation::text() const {
     out << "\n    suggestion: " << storm.suggestion << "\n";
   }
   if (entry >= 0) out << "entry " << entry << ": " << steps << " recorded steps, " << paths << " paths\n";
-  if (!guards.empty()) out << "guards\n";
-  for (const GuardText& guard : guards) out << "  " << guard.condition << (guard.source.empty() ? "" : "  # " + guard.source) << "\n";
+  const auto list = [&](const char* title, const std::vector<GuardText>& texts) {
+    if (!texts.empty()) out << title << "\n";
+    for (const GuardText& guard : texts) out << "  " << guard.condition << (guard.source.empty() ? "" : "  # " + guard.source) << "\n";
+  };
+  list("guards", guards);
+  list("guards of the plan for skipping the body", skip_guards);
   for (size_t i = 0; i < segments.size(); ++i) {
     const Segment& s = segments[i];
     out << "segment " << i << ": " << s.ops << " ops, " << s.kernels << " kernels, compiled in " << s.compile_ms << " ms\n" << s.graph;
@@ -216,6 +221,7 @@ std::string Explanation::json() const {
                  {"paths", paths},
                  {"misses", to_json(misses)},
                  {"guards", to_json(guards)},
+                 {"skip_guards", to_json(skip_guards)},
                  {"segments", to_json(segments)},
                  {"storms", to_json(storms)}});
 }

@@ -28,10 +28,14 @@ TEST(Skipping, CapturedTensorsAreNotKeptAlive) {
   auto f = compile([&](const Tensor& x) { return x * w; }, {.pure = true});
   const Tensor x = f32({1, 2});
   until_skipped([&] { EXPECT_VALUES(f(x), 3, 8); }, [&] { return f.stats(); });
+  const std::string told = explain(f)(x).text();
+  EXPECT_NE(told.find("guards of the plan for skipping the body"), std::string::npos) << told;
+  EXPECT_NE(told.find("captured tensor 0 is alive"), std::string::npos) << told;
   w = f32({5, 6});
   EXPECT_TRUE(freed) << "the plan for skipping holds a tensor that the program has let go of";
   for (int i = 0; i < 20; ++i) EXPECT_VALUES(f(x), 5, 12);
   until_skipped([&] { EXPECT_VALUES(f(x), 5, 12); }, [&] { return f.stats(); });
+  EXPECT_EQ(f.stats().plans_voided, 1u);
 }
 
 TEST(Skipping, CapturedTensorsThatOtherThreadsReplaceWhileCallsRun) {

@@ -18,12 +18,13 @@ struct Explanation {
     int ops = 0, kernels = 0;
     double compile_ms = 0;
   };
-  std::string function;            // name and source line
-  std::string outcome;             // "hit", "skipped", "miss: recorded and compiled", ...
-  int entry = -1;                  // which entry served the call
-  std::vector<MissRecord> misses;  // the first failing guard of every entry that did not match
-  std::vector<GuardText> guards;   // of the entry that served it
-  std::vector<Segment> segments;   // of that entry, in the order of compiling
+  std::string function;                // name and source line
+  std::string outcome;                 // "hit", "skipped", "miss: recorded and compiled", ...
+  int entry = -1;                      // which entry served the call
+  std::vector<MissRecord> misses;      // the first failing guard of every entry that did not match
+  std::vector<GuardText> guards;       // of the entry that served it
+  std::vector<GuardText> skip_guards;  // of its plan for skipping the body (pure), if it has one
+  std::vector<Segment> segments;       // of that entry, in the order of compiling
   int steps = 0, paths = 0;
   std::vector<Storm> storms;  // guards that have failed again and again
 
