@@ -13,6 +13,7 @@
 #include <iostream>
 #include <mutex>
 #include <random>
+#include <sstream>
 #include <thread>
 
 namespace tl = tailor;
@@ -115,14 +116,20 @@ Call random_call(std::mt19937_64& random) {
   return c;
 }
 
-bool same(const Results& got, const Results& want) {
-  if (got.size() != want.size()) return false;
+/// What differs, or nothing.
+std::string difference(const Results& got, const Results& want) {
+  std::ostringstream out;
+  if (got.size() != want.size()) return "another number of results";
+  const tl::NoGradGuard no_grad;
   for (size_t i = 0; i < got.size(); ++i) {
-    if (got[i].scalar_type() != want[i].scalar_type() || got[i].sizes() != want[i].sizes() || got[i].strides() != want[i].strides())
-      return false;
-    if (!tl::allclose(got[i].detach(), want[i].detach(), 1e-4, 1e-5, true)) return false;
+    const bool described =
+        got[i].scalar_type() == want[i].scalar_type() && got[i].sizes() == want[i].sizes() && got[i].strides() == want[i].strides();
+    if (described && tl::allclose(got[i].detach(), want[i].detach(), 1e-4, 1e-5, true)) continue;
+    for (const auto& [name, t] : {std::pair{"got", got[i]}, {"instead of", want[i]}})
+      out << name << " " << t.toString() << t.sizes() << " with strides " << t.strides() << "\n" << t.detach() << "\n";
+    return "result " + std::to_string(i) + ": " + out.str();
   }
-  return true;
+  return {};
 }
 
 struct Usage {
@@ -162,7 +169,8 @@ std::string step(std::vector<Function>& all, std::mt19937_64& random) {
       const Compiled fresh = tl::compile(f.body, {.backend = tl::Backend::Interpreter});
       const Results want = f.body(call);
       for (int i = 0; i < 3; ++i) {
-        if (!same(fresh(call), want)) return std::string("a new function of ") + f.name;
+        if (const std::string what = difference(fresh(call), want); !what.empty())
+          return std::string("a new function of ") + f.name + ": " + what;
       }
       break;
     }
@@ -171,7 +179,12 @@ std::string step(std::vector<Function>& all, std::mt19937_64& random) {
   }
   const Results want = f.body(call);
   for (int i = 0; i < 2; ++i) {
-    if (!same(f.fast(call), want)) return f.name;
+    if (const std::string what = difference(f.fast(call), want); !what.empty()) {
+      std::ostringstream out;
+      out << f.name << ", x " << call.x.toString() << call.x.sizes() << call.x.strides() << ", y " << call.y.toString() << call.y.sizes()
+          << call.y.strides() << ": " << what;
+      return out.str();
+    }
   }
   return {};
 }
