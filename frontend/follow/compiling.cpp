@@ -143,12 +143,13 @@ static void note_outputs(Variant& variant, int first_slot, int end_slot) {
 /// A form for all sizes that serves this call gives it its variant: no compiling.
 const Variant* Invocation::bind_symbolic(Instance& end) {
   std::vector<const follow::SymbolicForm*> forms;
+  follow::SegmentFacts facts;
   {
     std::lock_guard lock(tree_.mutex());
     for (const auto& form : end.step->symbolic.forms) forms.push_back(form.get());
+    if (forms.empty()) return nullptr;
+    facts = segment_facts();
   }
-  if (forms.empty()) return nullptr;
-  const follow::SegmentFacts facts = segment_facts();
   for (auto form = forms.rbegin(); form != forms.rend(); ++form) {
     if (!serves(*(*form)->form)) continue;
     std::unique_ptr<Variant> variant = (*form)->bind(facts);
@@ -257,9 +258,14 @@ void Invocation::compile_variant(Instance& end) {
   if (!host_.may_compile()) return;
   const bool first = variants.count() == 0 && end.step->symbolic.single_sizes == 0;
   try {
-    const uint64_t lifts_seen = tree_.lifts.load(std::memory_order_acquire);
     const std::vector<int> outputs = wanted_outputs(end);
-    std::vector<follow::SegmentFacts> calls = {segment_facts()};
+    std::vector<follow::SegmentFacts> calls;
+    uint64_t lifts_seen = 0;
+    {
+      std::lock_guard seen_together(tree_.mutex());
+      lifts_seen = tree_.lifts.load(std::memory_order_relaxed);
+      calls.push_back(segment_facts());
+    }
     std::vector<follow::SizeMark> marks = size_marks(calls.back());
     auto variant = follow::build_segment(segment(), segment_first_slot_, outputs, calls.back(), external_names(), host_.function_name());
     variant->lifts_seen = lifts_seen;

@@ -225,8 +225,14 @@ void Invocation::take_offset(Instance& instance, const OpCall& call) {
 
 // A number has turned out to vary: from now on it is an argument of what is compiled.
 void Invocation::lift(Step& step, int bit, std::string_view what) {
-  if (step.lifted.fetch_or(uint64_t{1} << bit, std::memory_order_relaxed) >> bit & 1) return;
-  tree_.lifts.fetch_add(1, std::memory_order_release);
+  if (step.lifted.load(std::memory_order_acquire) >> bit & 1) return;
+  {
+    // Who sees the bit sees the count as well, so that no older form is taken for one that knows; who builds sees both or neither.
+    std::lock_guard lock(tree_.mutex());
+    if (step.lifted.load(std::memory_order_relaxed) >> bit & 1) return;
+    tree_.lifts.fetch_add(1, std::memory_order_relaxed);
+    step.lifted.fetch_or(uint64_t{1} << bit, std::memory_order_release);
+  }
   host_.on_lift(step, what);
 }
 

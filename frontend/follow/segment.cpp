@@ -31,7 +31,8 @@ class SegmentBuilder {
   SegmentBuilder(int first_slot, const SegmentFacts& facts, std::span<const std::string> external_names, std::string name)
       : first_slot_(first_slot), facts_(facts), external_names_(external_names), builder_(std::move(name)) {}
 
-  void step(const Instance& instance, const std::vector<ir::Attr>& attrs, const std::optional<ir::ViewResult>& lifted_view);
+  void step(const Instance& instance, uint64_t lifted, const std::vector<ir::Attr>& attrs,
+            const std::optional<ir::ViewResult>& lifted_view);
   std::unique_ptr<Variant> finish(std::vector<int> outputs);
 
  private:
@@ -72,13 +73,12 @@ ir::ValueId SegmentBuilder::scalar_node(Scalar seen, int number) {
   return builder_.scalar(seen, "s" + std::to_string(number));
 }
 
-void SegmentBuilder::step(const Instance& instance, const std::vector<ir::Attr>& recorded,
+void SegmentBuilder::step(const Instance& instance, uint64_t lifted, const std::vector<ir::Attr>& recorded,
                           const std::optional<ir::ViewResult>& lifted_view) {
   const Step& s = *instance.step;
   if (lifted_.empty()) variant_->first_scalar = s.first_scalar;
   lifted_.resize(static_cast<size_t>(s.scalar_count() - variant_->first_scalar), false);
   builder_.set_source({s.where.file_name(), static_cast<int>(s.where.line())});
-  const uint64_t lifted = s.lifted.load(std::memory_order_relaxed);
   for (int i = 0; i < s.outputs; ++i) slot_flags_[s.first_slot + i] = s.output_flags[static_cast<size_t>(i)];
 
   std::vector<ir::Value> operands;
@@ -174,8 +174,9 @@ SegmentFacts facts_of(std::span<Instance* const> segment, int first_slot, std::s
       facts.input_specs.push_back(*(slot ? slot_specs : external_specs)[static_cast<size_t>(o.index)]);
     }
     facts.attrs.push_back(instance->attrs);
-    const bool lifted = step.is_view && (step.lifted.load(std::memory_order_relaxed) >> Step::kViewOffsetBit & 1);
-    facts.lifted_views.push_back(lifted ? instance->view : std::nullopt);
+    const uint64_t lifted = step.lifted.load(std::memory_order_relaxed);
+    facts.lifted.push_back(lifted);
+    facts.lifted_views.push_back(step.is_view && (lifted >> Step::kViewOffsetBit & 1) ? instance->view : std::nullopt);
   }
   return facts;
 }
@@ -183,7 +184,7 @@ SegmentFacts facts_of(std::span<Instance* const> segment, int first_slot, std::s
 std::unique_ptr<Variant> build_segment(std::span<Instance* const> segment, int first_slot, std::vector<int> outputs,
                                        const SegmentFacts& facts, std::span<const std::string> external_names, std::string name) {
   SegmentBuilder builder(first_slot, facts, external_names, std::move(name));
-  for (size_t i = 0; i < segment.size(); ++i) builder.step(*segment[i], facts.attrs[i], facts.lifted_views[i]);
+  for (size_t i = 0; i < segment.size(); ++i) builder.step(*segment[i], facts.lifted[i], facts.attrs[i], facts.lifted_views[i]);
   return builder.finish(std::move(outputs));
 }
 

@@ -66,9 +66,10 @@ struct SegmentFacts {
   std::vector<InputRef> inputs;                             // in order of first use
   std::vector<ir::TensorSpec> input_specs;                  // of each
   std::vector<std::vector<ir::Attr>> attrs;                 // by step
+  std::vector<uint64_t> lifted;                             // by step: which numbers are arguments; all that is built agrees on it
   std::vector<std::optional<ir::ViewResult>> lifted_views;  // by step: a view whose offset is an argument, its sizes and strides
 };
-/// `external_specs`, `slot_specs`: by number along the path.
+/// `external_specs`, `slot_specs`: by number along the path. The tree's mutex is held: no number is lifted meanwhile.
 SegmentFacts facts_of(std::span<Instance* const> segment, int first_slot, std::span<const ir::TensorSpec* const> external_specs,
                       std::span<const ir::TensorSpec* const> slot_specs);
 
