@@ -85,14 +85,10 @@ void guard_check(benchmark::State& state) {
 }
 BENCHMARK(guard_check)->ArgsProduct({{1, 8, 64}, {0, 1}});
 
-/// Hits from several threads at once: skipped, followed, and followed with parameters that all threads share. `ns_per_hit` is processor
-/// time, so that it also tells what threads cost each other when there are more of them than cores.
-void threaded_hits(benchmark::State& state, bool pure, bool shared_weights) {
-  static const Tensor weight = randn({8}), bias = randn({8});
-  const auto body = [](const Tensor& a, const Tensor& b) { return a + b; };
-  static auto skipped = compile(body, {.pure = true}), followed = compile(body);
-  const Tensor x = shared_weights ? weight : randn({8}), y = shared_weights ? bias : randn({8});
-  auto& f = pure ? skipped : followed;
+/// Hits from several threads at once. `ns_per_hit` is processor time: threads that stand in each other's way need more of it, also where
+/// there are more of them than cores.
+void threaded_hits(benchmark::State& state, const Compiled<Tensor(const Tensor&, const Tensor&)>& f) {
+  const Tensor x = randn({8}), y = randn({8});
   for (int i = 0; i < 16; ++i) f(x, y);
   timespec begin{}, end{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
@@ -104,9 +100,20 @@ void threaded_hits(benchmark::State& state, bool pure, bool shared_weights) {
                          benchmark::Counter::kAvgThreads);
   state.counters["hits_per_s"] = benchmark::Counter(static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
 }
-BENCHMARK_CAPTURE(threaded_hits, skipped, true, false)->Threads(1)->Threads(2)->Threads(4)->UseRealTime();
-BENCHMARK_CAPTURE(threaded_hits, followed, false, false)->Threads(1)->Threads(2)->Threads(4)->UseRealTime();
-BENCHMARK_CAPTURE(threaded_hits, followed_shared_weights, false, true)->Threads(1)->Threads(2)->Threads(4)->UseRealTime();
+const Compiled<Tensor(const Tensor&, const Tensor&)>& threaded(int which) {
+  static const Tensor weight = randn({8});
+  static const auto sum = [](const Tensor& a, const Tensor& b) { return a + b; };
+  static const auto skipped = compile(sum, {.pure = true}), followed = compile(sum);
+  static const auto captured = compile([](const Tensor& a, const Tensor& b) { return a * weight + b; });
+  return which == 0 ? skipped : which == 1 ? followed : captured;
+}
+void threaded_skipped(benchmark::State& state) { threaded_hits(state, threaded(0)); }
+void threaded_followed(benchmark::State& state) { threaded_hits(state, threaded(1)); }
+/// A tensor that all threads use.
+void threaded_captured(benchmark::State& state) { threaded_hits(state, threaded(2)); }
+BENCHMARK(threaded_skipped)->Threads(1)->Threads(2)->Threads(4)->UseRealTime();
+BENCHMARK(threaded_followed)->Threads(1)->Threads(2)->Threads(4)->UseRealTime();
+BENCHMARK(threaded_captured)->Threads(1)->Threads(2)->Threads(4)->UseRealTime();
 
 }  // namespace
 }  // namespace tailor

@@ -294,7 +294,7 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
                : invocation->recorded() ? "entry hit, new path recorded"
                                         : "entry hit, a segment ran op by op",
                entry.number);
-  invocation->end();
+  invocation->end(!options_.pure);
   entry.give_back(state.slot, invocation);
 }
 

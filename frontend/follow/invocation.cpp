@@ -74,13 +74,15 @@ bool Invocation::bind_external(TensorImpl& tensor, const Instance& instance, siz
     externals_.resize(index + 1);
     checked_ids_.resize(index + 1, 0);
     checked_for_.resize(index + 1, nullptr);
+    last_ids_.resize(index + 1, 0);
   }
   if (checked_ids_[index] != tensor.id || checked_for_[index] != &instance) {
     if (!(tensor.spec == instance.externals[index - static_cast<size_t>(instance.step->first_external)])) return false;
     checked_ids_[index] = tensor.id;
     checked_for_[index] = &instance;
   }
-  externals_[index] = IntrusivePtr<TensorHead>(&tensor);
+  // What was kept is not counted again: threads that share a weight would wait for its count.
+  if (externals_[index].get() != &tensor) externals_[index] = IntrusivePtr<TensorHead>(&tensor);
   return true;
 }
 
@@ -440,9 +442,15 @@ bool Invocation::run_compiled(Instance& end) {
   return true;
 }
 
-// Lets go of everything this call touched. Slots that user code holds become ordinary tensors; the others are kept for the next call.
-void Invocation::end() noexcept {
-  for (int i = 0; i < bound_; ++i) externals_[static_cast<size_t>(i)].reset();
+// Lets go of what this call touched. Slots that user code holds become ordinary tensors; the others are kept for the next call.
+void Invocation::end(bool keep_captured) noexcept {
+  for (int i = 0; i < bound_; ++i) {
+    const auto index = static_cast<size_t>(i);
+    if (keep_captured && last_ids_[index] == checked_ids_[index]) continue;  // captured, and the same as in the call before
+    const bool argument = std::find(arguments_.begin(), arguments_.end(), externals_[index].get()) != arguments_.end();
+    last_ids_[index] = argument ? 0 : checked_ids_[index];
+    externals_[index].reset();
+  }
   for (int i = 0; i < used_slots_; ++i) {
     IntrusivePtr<TensorHead>& head = slots_[static_cast<size_t>(i)];
     if (!head) continue;

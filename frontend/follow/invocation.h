@@ -65,8 +65,9 @@ class Invocation final : public OpInterceptor {
   void finish();
   /// Which value of this call a tensor is; ask between finish() and end().
   follow::InputRef describe(const TensorImpl& tensor) const;
-  /// Lets go of everything this call touched; the next call may begin.
-  void end() noexcept;
+  /// Lets go of what this call touched; the next call may begin. `keep_captured`: tensors that are no arguments, and were the same in the
+  /// call before, are held until another takes their place.
+  void end(bool keep_captured = false) noexcept;
   /// User code threw: what eager would have done by then is done. Never throws; returns the error that eager would have met before
   /// user code came to its own, if there is one.
   std::exception_ptr abandon() noexcept;
@@ -176,6 +177,7 @@ class Invocation final : public OpInterceptor {
   std::vector<uint64_t> slot_ids_;
   int used_slots_ = 0;
   std::vector<IntrusivePtr<TensorHead>> externals_;
+  std::vector<uint64_t> last_ids_;     // external i of the call before, unless it was an argument
   std::vector<uint64_t> checked_ids_;  // the id under which external i was last compared with checked_for_[i]
   std::vector<const follow::Instance*> checked_for_;
   int bound_ = 0;

@@ -182,6 +182,7 @@ int Invocation::external_number(TensorImpl& tensor, Step& step, Instance& instan
     externals_.resize(index + 1);
     checked_ids_.resize(index + 1, 0);
     checked_for_.resize(index + 1, nullptr);
+    last_ids_.resize(index + 1, 0);
   }
   externals_[index] = IntrusivePtr<TensorHead>(&tensor);
   checked_ids_[index] = tensor.id;

@@ -1,6 +1,7 @@
 #include "frontend/follow/run_variant.h"
 
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "runtime/trace.h"
@@ -67,10 +68,11 @@ RunResult run_variant(const Variant& variant, std::span<TensorImpl* const> input
     }
   }
   try {
-    const std::shared_ptr<const jit::Prepared> prepared = variant.weights ? variant.weights->current(inputs) : nullptr;
+    std::optional<Weights::Lease> weights;
+    if (variant.weights) weights.emplace(*variant.weights, inputs);
     const Measured measured;
     const TraceSpan span("kernel", "run");
-    variant.executable->run(in, scalars, out, prepared.get());
+    variant.executable->run(in, scalars, out, weights ? weights->prepared() : nullptr);
   } catch (const Error&) {
     fresh.clear();
     return RunResult::DataError;

@@ -46,12 +46,12 @@ struct Step {
   uint64_t ambient_mask = ~uint64_t{0};  // the modes that its result depends on
   std::vector<RecordedOperand> operands;
   uint32_t operand_count = 0, attr_count = 0;  // the lengths of lists, at hand for comparing
-  std::vector<int> external_arguments;  // externals touched here for the first time: their numbers among the arguments, or -1
-  int written_external = -1;            // in-place: the external whose storage is written, if any
-  uint32_t leaf_flags = 0;              // in-place ops and views of an external that requires gradients: what kind of leaf it was
-  bool reads_leaf = false;              // that is so
-  bool spreads_grad = false;            // in-place: what is written requires gradients from then on
-  std::vector<uint32_t> output_flags;   // TensorHead flags that say how gradients flow to each output
+  std::vector<int> external_arguments;         // externals touched here for the first time: their numbers among the arguments, or -1
+  int written_external = -1;                   // in-place: the external whose storage is written, if any
+  uint32_t leaf_flags = 0;                     // in-place ops and views of an external that requires gradients: what kind of leaf it was
+  bool reads_leaf = false;                     // that is so
+  bool spreads_grad = false;                   // in-place: what is written requires gradients from then on
+  std::vector<uint32_t> output_flags;          // TensorHead flags that say how gradients flow to each output
   std::source_location where;
 
   // Numbers along the path before this step.

@@ -29,6 +29,8 @@ void Weights::store(std::shared_ptr<const Known> known) {
   while (busy_.test_and_set(std::memory_order_acquire)) {}
   if (!closed_) known_.swap(known);
   busy_.clear(std::memory_order_release);
+  generation_.fetch_add(1);
+  for (Cell& cell : cells_) empty(cell);
 }
 
 void Weights::close() {
@@ -36,6 +38,44 @@ void Weights::close() {
   const std::shared_ptr<const Known> last = std::move(known_);
   closed_ = true;
   busy_.clear(std::memory_order_release);
+  generation_.fetch_add(1);
+  for (Cell& cell : cells_) empty(cell);
+}
+
+// A cell in use is left alone: its thread looks at the generation next time, and at `closed_` when it has done.
+void Weights::empty(Cell& cell) {
+  if (cell.busy.exchange(true)) return;
+  const std::shared_ptr<const Known> last = std::move(cell.known);
+  cell.generation = 0;
+  cell.busy.store(false);
+}
+
+Weights::Lease::Lease(Weights& weights, std::span<TensorImpl* const> inputs) : weights_(weights) {
+  const int slot = thread_slot();
+  Cell& cell = weights.cells_[static_cast<size_t>(slot)];
+  if (slot != kSharedSlot && !cell.busy.exchange(true, std::memory_order_acquire)) {
+    cell_ = &cell;
+    const uint64_t generation = weights.generation_.load(std::memory_order_acquire);
+    if (cell.generation != generation) {
+      cell.known = weights.load();
+      cell.generation = generation;
+    }
+    const Known* known = cell.known.get();
+    if (known != nullptr && known->complete && !known->any_restless && weights.same(*known, inputs)) {
+      prepared_ = known->prepared.get();
+      return;
+    }
+  }
+  own_ = weights.look(inputs);
+  prepared_ = own_.get();
+}
+
+Weights::Lease::~Lease() {
+  if (cell_ == nullptr) return;
+  Cell& cell = *static_cast<Cell*>(cell_);
+  cell.busy.store(false);
+  if (weights_.closed_) [[unlikely]]
+    empty(cell);
 }
 
 bool Weights::same(const Known& known, std::span<TensorImpl* const> inputs) const {
@@ -67,7 +107,7 @@ std::shared_ptr<const Weights::Known> Weights::look_again(const Known* before, s
   return known;
 }
 
-std::shared_ptr<const jit::Prepared> Weights::current(std::span<TensorImpl* const> inputs) {
+std::shared_ptr<const jit::Prepared> Weights::look(std::span<TensorImpl* const> inputs) {
   const std::shared_ptr<const Known> known = load();
   if (known && same(*known, inputs)) {
     if (known->complete) [[likely]] {

@@ -5,6 +5,7 @@
 // bumps the version. Memory whose mutable pointer was ever handed out, or that came from outside, may change unseen: it is never laid out.
 // A weight that keeps changing is looked at again only now and then.
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "jit/executable.h"
+#include "runtime/thread_slot.h"
 
 namespace tailor {
 struct TensorImpl;
@@ -22,8 +24,22 @@ namespace tailor::follow {
 class Weights {
  public:
   explicit Weights(std::shared_ptr<const jit::Executable> executable);
-  /// What was computed ahead for the values that `inputs` have now; null when nothing was. Thread-safe; a few nanoseconds a weight.
-  std::shared_ptr<const jit::Prepared> current(std::span<TensorImpl* const> inputs);
+  /// What was computed ahead for the values that `inputs` have now; null when nothing was. It stays while the lease does. Thread-safe; a
+  /// few nanoseconds a weight, and nothing is written that threads share.
+  class Lease {
+   public:
+    Lease(Weights& weights, std::span<TensorImpl* const> inputs);
+    Lease(const Lease&) = delete;
+    Lease& operator=(const Lease&) = delete;
+    ~Lease();
+    const jit::Prepared* prepared() const { return prepared_; }
+
+   private:
+    Weights& weights_;
+    void* cell_ = nullptr;
+    std::shared_ptr<const jit::Prepared> own_;  // where the thread's cell is not used
+    const jit::Prepared* prepared_ = nullptr;
+  };
   /// Lets go of everything, for good.
   void close();
 
@@ -35,6 +51,14 @@ class Weights {
     bool any_restless = false, complete = false;
     std::shared_ptr<const jit::Prepared> prepared;  // of these identities when complete, else of earlier ones
   };
+  /// What one thread knows.
+  struct alignas(64) Cell {
+    std::atomic<bool> busy{false};  // its thread uses it, or another one empties it
+    uint64_t generation = 0;
+    std::shared_ptr<const Known> known;
+  };
+  std::shared_ptr<const jit::Prepared> look(std::span<TensorImpl* const> inputs);
+  static void empty(Cell& cell);
   static jit::ValueIdentity identity(const TensorImpl& tensor);
   bool same(const Known& known, std::span<TensorImpl* const> inputs) const;
   std::shared_ptr<const Known> load() const;
@@ -45,7 +69,9 @@ class Weights {
   std::mutex preparing_;
   mutable std::atomic_flag busy_ = ATOMIC_FLAG_INIT;  // held for the copy of one pointer
   std::shared_ptr<const Known> known_;
-  bool closed_ = false;
+  std::atomic<bool> closed_{false};
+  std::atomic<uint64_t> generation_{1};  // grows whenever known_ changes
+  std::array<Cell, kThreadSlots> cells_;
   std::atomic<uint32_t> patience_{0};  // calls since restless weights were looked at
 };
 

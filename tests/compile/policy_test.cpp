@@ -513,6 +513,51 @@ TEST(Threads, EveryPolicyAtOnce) {
   EXPECT_LE(total_cache().entries, 5u);
 }
 
+// A followed entry holds what its body captured in the call before, so that threads need not count; never an argument.
+TEST(Threads, CapturedTensorsAreLetGoWhenReplaced) {
+  int freed = 0;
+  float memory[2] = {1, 2};
+  const auto fresh = [&] {
+    return from_blob(
+        memory, {2}, [&](void*) { ++freed; }, kFloat32);
+  };
+  Tensor w = fresh();
+  auto f = compile([&](const Tensor& x) { return x * w; });
+  for (int i = 0; i < 4; ++i) EXPECT_VALUES(f(f32({1, 1})), 1, 2);
+  w = fresh();
+  for (int i = 0; i < 4; ++i) EXPECT_VALUES(f(f32({1, 1})), 1, 2);
+  EXPECT_EQ(freed, 1);
+  w = f32({3, 4});
+  f.reset();
+  f(f32({1, 1}));  // this thread's view of the entries is the last owner of what was dropped
+  EXPECT_EQ(freed, 2);
+  Tensor x = fresh();
+  for (int i = 0; i < 4; ++i) EXPECT_VALUES(f(x), 3, 8);
+  x = Tensor();
+  EXPECT_EQ(freed, 3);
+}
+
+// Weights that are laid out ahead: read by many threads, written between calls, dropped by reset.
+TEST(Threads, ShareLaidOutWeights) {
+  const Tensor w = ones({64, 64});
+  auto f = compile([&](const Tensor& x) { return matmul(x, w); });
+  for (const float value : {1.0f, 2.0f, 3.0f}) {
+    {
+      NoGradGuard no_grad;
+      w.fill_(value);
+    }
+    std::atomic<int> wrong{0};
+    in_threads(4, [&](int t) {
+      const Tensor x = ones({8, 64});
+      for (int i = 0; i < 60; ++i) {
+        wrong += f(x)[7][63].item<float>() != 64 * value;
+        if (t == 0 && i == 30) f.reset();
+      }
+    });
+    EXPECT_EQ(wrong, 0);
+  }
+}
+
 TEST(Threads, ErrorsOnRecompileLeaveHitsAlone) {
   auto f = compile(plus_one, {.dynamic = Dynamic::Never, .error_on_recompile = true});
   f(ones({2}));
