@@ -156,7 +156,7 @@ TEST(ErrorOnRecompile, AlsoForNumbersAndPaths) {
 
 // ---- recompile storms ----------------------------------------------------------------------------------------------
 
-constexpr CompileOptions storming(StormPolicy policy) {
+CompileOptions storming(StormPolicy policy) {
   CompileOptions options;
   options.dynamic = Dynamic::Never;
   options.storm_limit = 3;
