@@ -40,7 +40,13 @@ const std::string& code_generator_path() {
   return *path;
 }
 
+namespace {
+/// Whether somebody compiles already: to compile something else beside it costs more than it brings.
+std::atomic<bool> compiling{false};
+}  // namespace
+
 std::shared_ptr<const CompiledModule> compile_nests(std::span<const LoopNest> nests, const EmitOptions& options) {
+  compiling.store(true, std::memory_order_relaxed);
   return code_generator().compile_nests(nests, options);
 }
 
@@ -68,7 +74,8 @@ class BackgroundWarmUp {
   BackgroundWarmUp() {
     std::thread([this] {
       try {
-        warm_up();
+        code_generator();
+        if (!compiling.load(std::memory_order_relaxed)) warm_up();
       } catch (...) {  // the real compilation will report it
       }
       done_.store(true, std::memory_order_release);

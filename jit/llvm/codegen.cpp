@@ -1,6 +1,9 @@
 #include "jit/llvm/codegen.h"
 
 #include <llvm/ADT/SmallString.h>
+#include <llvm/CodeGen/MachineModuleInfo.h>
+#include <llvm/CodeGen/Passes.h>
+#include <llvm/CodeGen/TargetPassConfig.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/TargetSelect.h>
@@ -38,26 +41,69 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target) {
                                                                            llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, true));
 }
 
-/// A target machine for one compilation; kept for the next. They are not thread-safe, and cost as much as compiling a small kernel.
-class MachineLease {
+// As LLVMTargetMachine::addPassesToEmitFile does, but for a pass that orders instructions for processors without a window of their own.
+void add_passes(llvm::TargetMachine& target, llvm::legacy::PassManager& passes, llvm::raw_pwrite_stream& to, llvm::CodeGenFileType kind) {
+  auto& machine = static_cast<llvm::LLVMTargetMachine&>(target);
+  auto* const info = new llvm::MachineModuleInfoWrapperPass(&machine);  // the manager owns what is added
+  llvm::TargetPassConfig* const config = machine.createPassConfig(passes);
+  config->setDisableVerify(true);
+  config->disablePass(&llvm::PostRASchedulerID);
+  passes.add(config);
+  passes.add(info);
+  const bool refused = config->addISelPasses();
+  internal_check(!refused, "the code generator cannot select instructions");
+  config->addMachinePasses();
+  config->setInitialized();
+  const bool no_printer = machine.addAsmPrinter(passes, to, nullptr, kind, info->getMMI().getContext());
+  internal_check(!no_printer, "the code generator cannot write this kind of file");
+  passes.add(llvm::createFreeMachineFunctionPass());
+}
+
+/// A target machine and the passes that lead to an object. Both cost as much as compiling a small kernel, so they are kept. Not
+/// thread-safe.
+class Pipeline {
  public:
-  explicit MachineLease(const Target& target) : pool_(pools()[static_cast<size_t>(target.isa)]) {
-    {
-      std::lock_guard lock(mutex());
-      if (!pool_.empty()) machine_ = std::move(pool_.back()), pool_.pop_back();
-    }
-    if (machine_ == nullptr) machine_ = make_machine(target);
+  explicit Pipeline(const Target& target) : machine_(make_machine(target)) {}
+
+  llvm::TargetMachine& machine() { return *machine_; }
+  int uses() const { return uses_; }
+
+  std::string object(llvm::Module& module) {
+    if (uses_++ == 0) add_passes(*machine_, passes_, stream_, llvm::CodeGenFileType::ObjectFile);
+    text_.clear();
+    passes_.run(module);
+    return std::string(text_);
   }
-  ~MachineLease() {
-    std::lock_guard lock(mutex());
-    pool_.push_back(std::move(machine_));
-  }
-  llvm::TargetMachine& operator*() const { return *machine_; }
-  llvm::TargetMachine* operator->() const { return machine_.get(); }
-  MachineLease(const MachineLease&) = delete;
 
  private:
-  using Pool = std::vector<std::unique_ptr<llvm::TargetMachine>>;
+  std::unique_ptr<llvm::TargetMachine> machine_;
+  llvm::SmallString<0> text_;
+  llvm::raw_svector_ostream stream_{text_};
+  llvm::legacy::PassManager passes_;
+  int uses_ = 0;
+};
+
+/// A pipeline for one compilation; kept for the next.
+class Lease {
+ public:
+  explicit Lease(const Target& target) : pool_(pools()[static_cast<size_t>(target.isa)]) {
+    {
+      std::lock_guard lock(mutex());
+      if (!pool_.empty()) pipeline_ = std::move(pool_.back()), pool_.pop_back();
+    }
+    if (pipeline_ == nullptr) pipeline_ = std::make_unique<Pipeline>(target);
+  }
+  ~Lease() {
+    constexpr int kLife = 256;  // what passes keep from module to module stays little
+    if (pipeline_->uses() >= kLife) return;
+    std::lock_guard lock(mutex());
+    pool_.push_back(std::move(pipeline_));
+  }
+  Pipeline* operator->() const { return pipeline_.get(); }
+  Lease(const Lease&) = delete;
+
+ private:
+  using Pool = std::vector<std::unique_ptr<Pipeline>>;
   static std::mutex& mutex() {
     static auto* instance = new std::mutex;
     return *instance;
@@ -67,33 +113,30 @@ class MachineLease {
     return *instance;
   }
   Pool& pool_;
-  std::unique_ptr<llvm::TargetMachine> machine_;
+  std::unique_ptr<Pipeline> pipeline_;
 };
-
-std::string generate(llvm::Module& module, const Target& target, llvm::CodeGenFileType kind) {
-  MachineLease machine(target);
-  llvm::SmallString<0> text;
-  llvm::raw_svector_ostream stream(text);
-  llvm::legacy::PassManager passes;
-  const bool refused = machine->addPassesToEmitFile(passes, stream, nullptr, kind);
-  internal_check(!refused, "the code generator cannot write this kind of file");
-  passes.run(module);
-  return std::string(text);
-}
 
 }  // namespace
 
 void prepare_module(llvm::Module& module, const Target& target) {
-  MachineLease machine(target);
-  module.setTargetTriple(machine->getTargetTriple().str());
-  module.setDataLayout(machine->createDataLayout());
+  Lease pipeline(target);
+  module.setTargetTriple(pipeline->machine().getTargetTriple().str());
+  module.setDataLayout(pipeline->machine().createDataLayout());
 }
 
 std::string generate_object(llvm::Module& module, const Target& target) {
-  return generate(module, target, llvm::CodeGenFileType::ObjectFile);
+  Lease pipeline(target);
+  return pipeline->object(module);
 }
+
 std::string generate_assembly(llvm::Module& module, const Target& target) {
-  return generate(module, target, llvm::CodeGenFileType::AssemblyFile);
+  Lease pipeline(target);
+  llvm::SmallString<0> text;
+  llvm::raw_svector_ostream stream(text);
+  llvm::legacy::PassManager passes;
+  add_passes(pipeline->machine(), passes, stream, llvm::CodeGenFileType::AssemblyFile);
+  passes.run(module);
+  return std::string(text);
 }
 
 }  // namespace tailor::jit

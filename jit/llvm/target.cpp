@@ -1,9 +1,14 @@
 #include "jit/llvm/target.h"
 
 #include <llvm/ADT/StringMap.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/TargetSelect.h>
 #include <llvm/TargetParser/Host.h>
 
 #include <array>
+#include <memory>
+#include <unordered_set>
 
 #include "runtime/error.h"
 
@@ -38,11 +43,38 @@ bool available(Isa isa) {
   return false;
 }
 
-// The native level names every feature, the absent ones with a minus: a virtual machine may hide some that the name implies.
-std::string native_features() {
+using Enabled = std::unordered_set<std::string>;
+
+/// The features that a processor's name and a feature string come to.
+Enabled enabled_features(const std::string& features) {
+  llvm::InitializeNativeTarget();
+  const std::string triple = llvm::sys::getProcessTriple();
+  std::string error;
+  const llvm::Target* backend = llvm::TargetRegistry::lookupTarget(triple, error);
+  internal_check(backend != nullptr, "no code generator for ", triple, ": ", error);
+  const std::unique_ptr<llvm::MCSubtargetInfo> info(backend->createMCSubtargetInfo(triple, host().cpu, features));
+  Enabled names;
+  for (const llvm::SubtargetFeatureKV& feature : info->getEnabledProcessorFeatures()) names.insert(feature.Key);
+  return names;
+}
+
+/// Names the features that differ from `enabled`.
+std::string differences(const Enabled& enabled) {
   std::string text;
-  for (const auto& entry : host().features) text += (text.empty() ? "" : ",") + std::string(entry.second ? "+" : "-") + entry.first().str();
+  for (const auto& entry : host().features)
+    if (entry.second != enabled.contains(entry.first().str()))
+      text += (text.empty() ? "" : ",") + std::string(entry.second ? "+" : "-") + entry.first().str();
   return text;
+}
+
+// What this machine has and its name does not imply, or the other way round: a virtual machine may hide some. Every feature named is
+// looked for in every function, so that they had better be few.
+std::string native_features() {
+  const std::string few = differences(enabled_features(""));
+  if (differences(enabled_features(few)).empty()) return few;
+  std::string all;
+  for (const auto& entry : host().features) all += (all.empty() ? "" : ",") + std::string(entry.second ? "+" : "-") + entry.first().str();
+  return all;
 }
 
 Target make(Isa isa) {

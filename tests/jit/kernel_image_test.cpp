@@ -141,6 +141,24 @@ TEST(KernelImage, EachNestOfAnObjectIsCutByItself) {
   }
 }
 
+TEST(KernelImage, WhatWasCompiledBeforeDoesNotChangeTheCode) {
+  // The code generator keeps its passes from one compilation to the next.
+  const char* const names[] = {"exp", "floor", "log", "add", "tanh", "sqrt"};
+  for (Isa isa : levels()) {
+    std::vector<std::string> first;
+    for (int round = 0; round < 4; ++round) {
+      for (size_t i = 0; i < std::size(names); ++i) {
+        const ir::OpDef& op = *ir::find_op(names[i]);
+        const std::string code = compile({pointwise(op, op.operand_names.size(), kFloat32)}, isa).images[0].bytes;
+        if (round == 0)
+          first.push_back(code);
+        else
+          EXPECT_EQ(code, first[i]) << names[i] << " at level " << int(isa);
+      }
+    }
+  }
+}
+
 TEST(KernelImage, DamagedObjectsAreRefused) {
   const Compiled c = compile({pointwise(*ir::find_op("exp"), 1, kFloat32)}, host_isa());
   const std::string& object = c.objects[0];
