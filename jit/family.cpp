@@ -40,10 +40,11 @@ int64_t between(int64_t low, int64_t high) {  // geometric: ranges span orders o
   return std::clamp(m, low + 1, high - 1);
 }
 
-/// The largest value between `good` and `bad` (exclusive) that is good, to within a `slack`th of it.
+/// The largest value between `good` and `bad` (exclusive) that is good; of large ones only nearly the largest, with `nearly`.
 template <class F>
-int64_t last_good(int64_t good, int64_t bad, int64_t slack, F&& is_good) {
-  while (bad - good > 1 && bad - good > good / slack) {
+int64_t last_good(int64_t good, int64_t bad, bool nearly, F&& is_good) {
+  constexpr int64_t kExact = 4096, kShare = 16;
+  while (bad - good > 1 && !(nearly && good > kExact && bad - good < good / kShare)) {
     const int64_t middle = between(good, bad);
     (is_good(middle) ? good : bad) = middle;
   }
@@ -112,7 +113,7 @@ class FamilyCompiler {
     for (size_t i = 0; i < ranges_.size(); ++i) {
       SymbolRange& r = ranges_[i];
       const auto legal = [&](int64_t v) { return is_legal(with(hint_, i, v)); };
-      if (r.max > r.hint && !legal(r.max)) r.max = last_good(r.hint, r.max, INT64_MAX, legal);
+      if (r.max > r.hint && !legal(r.max)) r.max = last_good(r.hint, r.max, false, legal);
       if (r.min < r.hint && !legal(r.min)) r.min = first_good(r.min, r.hint, legal);
     }
   }
@@ -237,7 +238,9 @@ class FamilyCompiler {
       SymbolRange& r = ranges_[i];
       const auto holds = [&](int64_t v) { return holds_at(with(typical_, i, v)); };
       if (const int64_t good = std::min(r.hint, typical_[i]); r.min < good && !holds(r.min)) r.min = first_good(r.min, good, holds);
-      if (const int64_t good = std::max(r.hint, typical_[i]); r.max > good && !holds(r.max)) r.max = last_good(good, r.max, 4, holds);
+      if (const int64_t good = std::max(r.hint, typical_[i]); r.max > good && !holds(r.max))
+        r.max =
+            r.max - 1 > good && holds(r.max - 1) ? r.max - 1 : last_good(good, r.max, true, holds);  // often just the whole of something
     }
     if (ranges_.size() > 1 && !find_corners()) return false;
     return std::any_of(ranges_.begin(), ranges_.end(), [](const SymbolRange& r) { return r.min < r.max; });

@@ -2,18 +2,39 @@
 // Random graphs for differential tests: pointwise ops, casts, views, broadcasts, reductions and in-place ops, through overlapping views
 // too. Every op in them gives the same bits in whatever order it is computed (floats are only reduced by maxima), so that back ends
 // can be compared exactly. The same seed gives the same graph everywhere.
+//
+// The size 19 may vary: graph_at gives the graph of the same decisions where it is another.
 
 #include <random>
+#include <vector>
 
 #include "ir/graph.h"
 
 namespace tailor::jit::testing {
 
+/// What was drawn while a graph was built, to build it again for another size.
+struct Decisions {
+  std::vector<int64_t> drawn;
+  std::vector<std::pair<bool, size_t>> steps;  // whether it was legal, and how many numbers had been drawn after it
+};
+
 class RandomGraph {
  public:
+  static constexpr int64_t kSize = 19;
+
   /// `moving`: with many ops that read their operands at other coordinates, and with divisions of integers.
   explicit RandomGraph(uint32_t seed, bool moving = false)
       : random_(seed), moving_(moving), builder_((moving ? "moving_" : "random_") + std::to_string(seed)) {}
+
+  /// The graph with another size in place of kSize. Throws Error where a step is not possible at it.
+  static ir::Graph graph_at(uint32_t seed, bool moving, int64_t size) {
+    RandomGraph first(seed, moving);
+    first.build();
+    RandomGraph graph(seed, moving);
+    graph.size_ = size;
+    graph.replayed_ = &first.decisions_;
+    return graph.build();
+  }
 
   ir::Graph build() {
     const int64_t inputs = pick(1, 3);
@@ -21,10 +42,19 @@ class RandomGraph {
     if (chance(3)) scalars_.push_back(builder_.scalar(tailor::Scalar(0.75), "s0"));
     const int64_t steps = pick(3, 14);
     for (int64_t i = 0; i < steps; ++i) {
+      if (replayed_ != nullptr) {
+        const auto& [legal, drawn] = replayed_->steps[static_cast<size_t>(i)];
+        if (legal) step();
+        next_ = drawn;
+        continue;
+      }
+      bool legal = true;
       try {
         step();
       } catch (const Error&) {  // shapes or dtypes that the op does not take: try another
+        legal = false;
       }
+      decisions_.steps.emplace_back(legal, decisions_.drawn.size());
     }
     std::vector<ir::ValueId> outputs;
     for (int64_t i = 0, n = pick(1, 3); i < n; ++i)
@@ -33,8 +63,17 @@ class RandomGraph {
   }
 
  private:
-  int64_t pick(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random_); }
+  int64_t pick(int64_t low, int64_t high) {
+    if (replayed_ != nullptr) return replayed_->drawn.at(next_++);
+    return decisions_.drawn.emplace_back(std::uniform_int_distribution<int64_t>(low, high)(random_));
+  }
   bool chance(int64_t one_in) { return pick(1, one_in) == 1; }
+  // What follows from sizes is decided at the first size.
+  bool decide(bool now) {
+    if (replayed_ != nullptr) return replayed_->drawn.at(next_++) != 0;
+    decisions_.drawn.push_back(now);
+    return now;
+  }
   int64_t size() const { return static_cast<int64_t>(values_.size()); }
   // Younger values more often.
   ir::ValueId any() {
@@ -45,7 +84,7 @@ class RandomGraph {
 
   void placeholder() {
     static constexpr ScalarType types[] = {kFloat32, kFloat32, kFloat32, kFloat64, kFloat16, kBFloat16, kInt32, kInt64, kUInt8, kBool};
-    static const std::vector<Dims> shapes = {{}, {5}, {19}, {3, 19}, {19, 3}, {4, 1, 5}, {2, 3, 4}, {1, 19}, {3, 1}, {40, 33}};
+    const std::vector<Dims> shapes = {{}, {5}, {size_}, {3, size_}, {size_, 3}, {4, 1, 5}, {2, 3, 4}, {1, size_}, {3, 1}, {40, 33}};
     const ScalarType type = types[pick(0, 9)];
     ir::TensorSpec s(type, shapes[static_cast<size_t>(pick(0, static_cast<int64_t>(shapes.size()) - 1))]);
     if (s.rank() >= 2 && chance(3)) std::swap(s.sizes[0], s.sizes[1]), std::swap(s.strides[0], s.strides[1]);
@@ -98,7 +137,7 @@ class RandomGraph {
   void library() {
     const ir::ValueId v = any();
     const int64_t rank = spec(v).rank();
-    if (rank == 0 || spec(v).numel() > 2000) return;
+    if (rank == 0 || decide(spec(v).numel() > 2000)) return;
     const int64_t dim = pick(0, rank - 1);
     switch (pick(0, 5)) {
       case 0: {
@@ -125,7 +164,7 @@ class RandomGraph {
       const ir::ValueId v = any();
       bool fits = spec(v).rank() == spec(like).rank();
       for (int64_t d = 0; fits && d < spec(v).rank(); ++d) fits = d == dim || spec(v).size(d) == spec(like).size(d);
-      if (fits) return v;
+      if (decide(fits)) return v;
     }
     return like;
   }
@@ -133,7 +172,7 @@ class RandomGraph {
   void move() {
     const ir::ValueId v = any();
     const int64_t rank = spec(v).rank();
-    if (rank == 0 || spec(v).numel() > 2000) return;
+    if (rank == 0 || decide(spec(v).numel() > 2000)) return;
     const int64_t dim = pick(0, rank - 1);
     switch (pick(0, 8)) {
       case 0:
@@ -193,23 +232,23 @@ class RandomGraph {
       case 3: {
         if (rank == 0) return;
         const int64_t d = pick(0, rank - 1), n = spec(v).size(d);
-        if (n < 2) return;
+        if (decide(n < 2)) return;
         return keep(builder_.call("slice", {v}, {d, pick(0, n / 2), pick(n / 2 + 1, n), pick(1, 2)}));
       }
       case 4: {
         if (rank == 0) return;
         const int64_t d = pick(0, rank - 1);
-        if (spec(v).size(d) == 0) return;
+        if (decide(spec(v).size(d) == 0)) return;
         return keep(builder_.call("select", {v}, {d, pick(0, spec(v).size(d) - 1)}));
       }
       case 5: {
         std::vector<int64_t> sizes{2};
         for (int64_t s : spec(v).sizes) sizes.push_back(s == 1 ? 4 : s);
-        if (product(sizes) > 4000) return;
+        if (decide(product(sizes) > 4000)) return;
         return keep(builder_.call("expand", {v}, {sizes}));
       }
       case 6: {  // split the last dim in two
-        if (rank == 0 || spec(v).sizes.back() % 2 != 0) return;
+        if (rank == 0 || decide(spec(v).sizes.back() % 2 != 0)) return;
         std::vector<int64_t> sizes = IntArrayRef(spec(v).sizes).vec();
         sizes.back() /= 2;
         sizes.push_back(2);
@@ -222,7 +261,7 @@ class RandomGraph {
   void reduce() {
     ir::ValueId v = any();
     const int64_t rank = spec(v).rank();
-    if (spec(v).numel() == 0) return;
+    if (decide(spec(v).numel() == 0)) return;
     const bool keepdim = chance(2);
     std::vector<int64_t> dims;
     if (rank > 0 && !chance(5)) dims.push_back(pick(0, rank - 1));
@@ -264,6 +303,10 @@ class RandomGraph {
 
   std::mt19937 random_;
   bool moving_;
+  int64_t size_ = kSize;
+  Decisions decisions_;
+  const Decisions* replayed_ = nullptr;
+  size_t next_ = 0;
   ir::GraphBuilder builder_;
   std::vector<ir::ValueId> values_, scalars_;
 };
