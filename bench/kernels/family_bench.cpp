@@ -66,7 +66,7 @@ ir::Graph encoder(std::span<const int64_t> s) {
     };
     const ValueId q = heads(linear(b, x, kWidth, kWidth)), k = heads(linear(b, x, kWidth, kWidth)), v = heads(linear(b, x, kWidth, kWidth));
     const ValueId a = b.call("scaled_dot_product_attention", {q, k, v, std::nullopt}, {false, std::nullopt, false});
-    const ValueId joined = b.call("reshape", {b.call("transpose", {a}, {1, 2})}, {IntArrayRef{2, t, kWidth}});
+    const ValueId joined = b.call("view", {b.call("clone", {b.call("transpose", {a}, {1, 2})}, {true})}, {IntArrayRef{2, t, kWidth}});
     x = layer_norm(b, b.call("add", {x, linear(b, joined, kWidth, kWidth)}), kWidth);
     x = layer_norm(b, b.call("add", {x, linear(b, b.call("gelu", {linear(b, x, kWidth, 1536)}), 1536, kWidth)}), kWidth);
   }
@@ -86,10 +86,9 @@ std::vector<ir::HostTensor> random_inputs(const ir::Graph& graph) {
 }
 
 struct Ready {
-  std::shared_ptr<const Executable> exe;
   std::vector<std::vector<std::byte>> memory;
   std::vector<void*> in, out;
-  Ready(std::shared_ptr<const Executable> e, const ir::Graph& graph, const std::vector<ir::HostTensor>& inputs) : exe(std::move(e)) {
+  Ready(const Executable& exe, const ir::Graph& graph, const std::vector<ir::HostTensor>& inputs) {
     const auto room = [&](int64_t bytes) -> void* {
       auto& m = memory.emplace_back(static_cast<size_t>(bytes) + 64);
       return reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(m.data()) + 63) / 64 * 64);
@@ -100,11 +99,11 @@ struct Ready {
         in.push_back(room(static_cast<int64_t>(t.bytes.size())));
         std::copy(t.bytes.begin(), t.bytes.end(), static_cast<std::byte*>(in.back()));
       }
-    for (const OutputPlan& plan : exe->outputs()) out.push_back(room(plan.storage_bytes()));
+    for (const OutputPlan& plan : exe.outputs()) out.push_back(room(plan.storage_bytes()));
   }
-  double run(int times) const {
+  double run(const Executable& exe, int times) const {
     const auto start = std::chrono::steady_clock::now();
-    for (int i = 0; i < times; ++i) exe->run(in, {}, out);
+    for (int i = 0; i < times; ++i) exe.run(in, {}, out);
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / times;
   }
 };
@@ -116,11 +115,12 @@ void compare(benchmark::State& state, ir::Graph (*graph_at)(std::span<const int6
   if (family == nullptr) return state.SkipWithError("no family");
   const ir::Graph graph = graph_at(size);
   const auto inputs = random_inputs(graph);
-  const Ready fixed(compile(graph, {}), graph, inputs), bound(family->bind(size), graph, inputs);
-  const int times = std::max(1, static_cast<int>(2e-4 / std::max(fixed.run(3), 1e-7)));
+  const auto fixed = compile(graph, {}), bound = family->bind(size);
+  const Ready ready(*fixed, graph, inputs);  // the same memory for both
+  const int times = std::max(1, static_cast<int>(2e-4 / std::max(ready.run(*fixed, 3), 1e-7)));
   std::vector<double> ratios;
   for (auto _ : state) {
-    const double a = fixed.run(times), b = bound.run(times);
+    const double a = ready.run(*fixed, times), b = ready.run(*bound, times);
     ratios.push_back(b / a);
     state.SetIterationTime(b);
   }
@@ -164,7 +164,6 @@ BENCHMARK_CAPTURE(compare, softmax_rows, softmax_rows, 64)->Arg(4)->Arg(64)->Arg
 BENCHMARK_CAPTURE(compare, softmax_columns, softmax_columns, 128)->Arg(16)->Arg(100)->Arg(128)->Arg(1000)->UseManualTime();
 BENCHMARK_CAPTURE(compare, layer_norm, norm, 64)->Arg(4)->Arg(64)->Arg(1000)->UseManualTime();
 BENCHMARK_CAPTURE(compare, mlp, mlp, 16)->Arg(1 + 1)->Arg(16)->Arg(64)->UseManualTime();
-BENCHMARK_CAPTURE(compare, encoder, encoder, 32)->Arg(32)->UseManualTime();
 BENCHMARK_CAPTURE(bind_family, mlp, mlp, 16)->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(bind_family, encoder, encoder, 32)->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(lower_family, mlp, mlp, 16)->UseManualTime()->Unit(benchmark::kMillisecond);
