@@ -71,14 +71,14 @@ class FamilyCompiler {
       r.max = std::min(r.max, std::max(kFar, r.hint > INT64_MAX / kFarFactor ? r.hint : r.hint * kFarFactor));
       if (r.hint < r.min || r.hint > r.max) return nullptr;
     }
-    find_legal_sizes();
+    if (!find_legal_sizes()) return refuse("no other size is legal");
     if (!choose_points()) return refuse("too few sizes to tell how numbers depend on them");
     if (!read_points()) return refuse("programs differ in structure");
     if (!fit()) return refuse("a number is no polynomial of the sizes");
     bound_ranges();
     if (!holds_at(hint_)) return refuse("the program of the hint differs");
     Values beside = typical_;
-    for (size_t i = 0; i < beside.size(); ++i) beside[i] += beside[i] < ranges_[i].max ? 1 : -1;
+    for (size_t i = 0; i < beside.size(); ++i) beside[i] += beside[i] + steps_[i] <= ranges_[i].max ? steps_[i] : -steps_[i];
     if (!holds_at(beside)) return refuse("a number is no polynomial of the sizes");
     if (!find_ends()) return refuse("no other size has the same program");
     return finish();
@@ -107,16 +107,30 @@ class FamilyCompiler {
     } catch (const Error&) { return false; }
   }
 
-  // Where user code does not throw.
-  void find_legal_sizes() {
+  // Where user code does not throw: a range, and in it perhaps only sizes that are so many steps from the hint.
+  bool find_legal_sizes() {
     first_ = recipe_.graph_at(hint_);
     for (size_t i = 0; i < ranges_.size(); ++i) {
       SymbolRange& r = ranges_[i];
-      const auto legal = [&](int64_t v) { return is_legal(with(hint_, i, v)); };
-      if (r.max > r.hint && !legal(r.max)) r.max = last_good(r.hint, r.max, false, legal);
-      if (r.min < r.hint && !legal(r.min)) r.min = first_good(r.min, r.hint, legal);
+      constexpr int64_t kMostStep = 64;
+      int64_t step = 1;
+      const auto legal = [&](int64_t v) { return v >= r.min && v <= r.max && is_legal(with(hint_, i, v)); };
+      while (step <= kMostStep && !legal(r.hint + step) && !legal(r.hint - step)) ++step;
+      if (step > kMostStep) return false;
+      steps_.push_back(step);
+      const auto legal_step = [&](int64_t k) { return legal(r.hint + k * step); };
+      int64_t up = (r.max - r.hint) / step, down = (r.hint - r.min) / step;
+      if (up > 0 && !legal_step(up)) up = last_good(1, up + 1, false, [&](int64_t k) { return legal_step(k - 1); }) - 1;
+      if (down > 0 && !legal_step(-down)) down = -first_good(-down, 0, legal_step);
+      r.max = r.hint + up * step;
+      r.min = r.hint - down * step;
     }
+    return true;
   }
+
+  bool is_in_step(size_t i, int64_t v) const { return (v - hint_[i]) % steps_[i] == 0; }
+  // The legal size nearest to `v` towards `to`, which is one.
+  int64_t in_step(size_t i, int64_t v, int64_t to) const { return to + (v - to) / steps_[i] * steps_[i]; }
 
   // Sizes near the hint that have no factor in common, and are no sizes of the graph.
   bool choose_points() {
@@ -124,9 +138,11 @@ class FamilyCompiler {
     for (const ir::ValueInfo& v : first_.values) known.insert(v.spec.sizes.begin(), v.spec.sizes.end());
     std::vector<int64_t> taken;
     std::vector<Values> nodes;
-    for (const SymbolRange& r : ranges_) {
+    for (size_t i = 0; i < ranges_.size(); ++i) {
+      const SymbolRange& r = ranges_[i];
+      const int64_t unit = hint_[i] % steps_[i] == 0 ? steps_[i] : 1;
       const int64_t start = std::clamp(std::max(r.hint, kTypical), r.min, r.max);
-      constexpr int64_t kReach = 400;
+      const int64_t kReach = 400 * steps_[i];
       Values candidates;
       for (int64_t v = start; v <= std::min(r.max, start + kReach); ++v) candidates.push_back(v);
       for (int64_t v = start - 1; v >= std::max(r.min, start - kReach); --v) candidates.push_back(v);
@@ -134,15 +150,16 @@ class FamilyCompiler {
       for (const int strictness : {2, 1, 0})
         for (const int64_t v : candidates) {
           if (chosen.size() == 3) break;
-          const auto shares_factor = [&](int64_t other) { return std::gcd(v, other) != 1; };
+          if (!is_in_step(i, v)) continue;
+          const auto shares_factor = [&](int64_t other) { return std::gcd(v / unit, other) != 1; };
           if (std::find(taken.begin(), taken.end(), v) != taken.end()) continue;
           if (strictness >= 1 && (known.contains(v) || std::any_of(taken.begin(), taken.end(), shares_factor))) continue;
-          if (strictness == 2 && !is_prime(v)) continue;
-          if (!is_legal(with(hint_, nodes.size() - 1, v))) continue;  // code that wants multiples, say
+          if (strictness == 2 && !is_prime(v / unit)) continue;
+          if (!is_legal(with(hint_, i, v))) continue;
           chosen.push_back(v);
           taken.push_back(v);
         }
-      if (chosen.size() < 3 || r.max - r.min < 3) return false;
+      if (chosen.size() < 3 || r.max - r.min < 3 * steps_[i]) return false;
       typical_.push_back(chosen[0]);
     }
     points_ = monomials_.points(nodes);
@@ -225,7 +242,7 @@ class FamilyCompiler {
           std::all_of(formulas_.begin(), formulas_.end(), [&](const SizeFormula& f) { return f.value.magnitude(m) < kMostAtFarEnd; });
       bool shrunk = false;
       for (size_t i = 0; !small && i < ranges_.size(); ++i) {
-        const int64_t least = std::max(hint_[i], typical_[i]), half = std::max(least, ranges_[i].max / 2);
+        const int64_t least = std::max(hint_[i], typical_[i]), half = in_step(i, std::max(least, ranges_[i].max / 2), least);
         shrunk |= half < ranges_[i].max;
         ranges_[i].max = half;
       }
@@ -236,11 +253,12 @@ class FamilyCompiler {
   bool find_ends() {
     for (size_t i = 0; i < ranges_.size(); ++i) {
       SymbolRange& r = ranges_[i];
-      const auto holds = [&](int64_t v) { return holds_at(with(typical_, i, v)); };
-      if (const int64_t good = std::min(r.hint, typical_[i]); r.min < good && !holds(r.min)) r.min = first_good(r.min, good, holds);
-      if (const int64_t good = std::max(r.hint, typical_[i]); r.max > good && !holds(r.max))
-        r.max =
-            r.max - 1 > good && holds(r.max - 1) ? r.max - 1 : last_good(good, r.max, true, holds);  // often just the whole of something
+      const auto holds = [&](int64_t v) { return holds_at(with(typical_, i, in_step(i, v, typical_[i]))); };
+      const int64_t low = std::min(r.hint, typical_[i]), high = std::max(r.hint, typical_[i]), next = r.max - steps_[i];
+      if (r.min < low && !holds(r.min)) r.min = in_step(i, first_good(r.min, low, holds), r.hint);
+      if (r.max <= high || holds(r.max)) continue;
+      const bool only_the_end = next > high && holds(next);  // where a slice is the whole, say
+      r.max = only_the_end ? next : in_step(i, last_good(high, r.max, true, holds), r.hint);
     }
     if (ranges_.size() > 1 && !find_corners()) return false;
     return std::any_of(ranges_.begin(), ranges_.end(), [](const SymbolRange& r) { return r.min < r.max; });
@@ -262,7 +280,7 @@ class FamilyCompiler {
           if (tries + 1 == kTries || std::abs(end - good) <= 1)
             end = good;
           else
-            end = between(std::min(end, good), std::max(end, good));
+            end = in_step(i, between(std::min(end, good), std::max(end, good)), good);
         }
       }
     for (size_t i = 0; i < ranges_.size(); ++i) {
@@ -278,6 +296,7 @@ class FamilyCompiler {
   std::shared_ptr<const Family> finish() {
     FamilyProgram family;
     family.ranges = ranges_;
+    family.steps = steps_;
     family.monomials = monomials_;
     family.graph_numbers = text_.graph;
     if (recipe_.options.check_bindings) family.check = FamilyCheck{recipe_, text_, formula_of_};
@@ -313,6 +332,7 @@ class FamilyCompiler {
   const Monomials monomials_;
   std::vector<SymbolRange> ranges_;
   Values hint_, typical_;  // `typical_`: where structure comes from
+  Values steps_;           // between legal sizes
   ir::Graph first_;
   std::vector<Values> points_, numbers_;  // `numbers_`: by point
   Program model_;

@@ -27,7 +27,8 @@ using GraphAt = std::function<ir::Graph(std::span<const int64_t> values)>;
 class Family {
  public:
   virtual ~Family() = default;
-  /// The program at these values: memory planned, numbers filled in, nothing compiled. Null outside `ranges()`. Thread-safe.
+  /// The program at these values: memory planned, numbers filled in, nothing compiled. Null outside `ranges()`, and between legal sizes
+  /// where user code takes multiples only. Thread-safe.
   virtual std::shared_ptr<const Executable> bind(std::span<const int64_t> values) const = 0;
   /// Within these the family was shown to be right; no wider than what was asked for.
   virtual std::span<const SymbolRange> ranges() const = 0;
