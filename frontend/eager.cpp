@@ -189,6 +189,9 @@ Tensor run_same_shape(const OpCall& call) {
       make_tensor(first->spec, Storage::allocate(static_cast<size_t>(first->spec.numel() * element_size(result)), first->spec.device), 0);
   TensorImpl& impl = impl_of(*head);
   impl.spec.dtype = result;
+  // Dims of at most one element may have any stride in a contiguous tensor; a result's is the plain one.
+  if (std::any_of(impl.spec.sizes.begin(), impl.spec.sizes.end(), [](int64_t size) { return size < 2; }))
+    impl.spec.strides = contiguous_strides(impl.spec.sizes);
   impl.spec.requires_grad = grad && GradMode::is_enabled() && is_floating_point(result);
   if (impl.spec.requires_grad) head->flags.store(TensorHead::kNonLeaf, std::memory_order_relaxed);
   const kernels::TensorArg output{impl.storage->data(), &impl.spec};

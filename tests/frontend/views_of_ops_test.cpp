@@ -68,5 +68,14 @@ TEST(ViewsOfOps, OneIntegerTensorSelects) {
   EXPECT_THROW(tensor(1).index({tensor(0)}), IndexError);
 }
 
+// As the ops' rules say it, whichever way the op is run: a contiguous tensor may have any stride where it has one element.
+TEST(ViewsOfOps, ResultsOfOneElementHavePlainStrides) {
+  const Tensor column = arange(4).to(kFloat32).view({1, 4}).t().select(0, 2);
+  ASSERT_EQ(column.strides().vec(), (std::vector<int64_t>{4}));
+  const Tensor none = zeros({4, 0}).t().narrow(1, 0, 2);
+  for (const Tensor& y : {column + 1, column + column, column.exp(), column > 0}) EXPECT_EQ(y.strides().vec(), (std::vector<int64_t>{1}));
+  EXPECT_EQ((none + 1).strides().vec(), (std::vector<int64_t>{2, 1}));
+}
+
 }  // namespace
 }  // namespace tailor
