@@ -104,7 +104,7 @@ class FamilyCompiler {
     try {
       recipe_.graph_at(values);
       return true;
-    } catch (const Error&) { return false; }
+    } catch (const std::exception&) { return false; }
   }
 
   // Where user code does not throw: a range, and in it perhaps only sizes that are so many steps from the hint.
@@ -175,14 +175,15 @@ class FamilyCompiler {
     try {
       ProgramText text = read_program(recipe_.lower_at(values));
       if (text.same_structure(text_)) return text;
-    } catch (const Error&) {
-    } catch (const ir::ChoiceError&) {}
+    } catch (const std::exception&) {}  // what goes wrong at another size alone is no reason to fail at this one
     return std::nullopt;
   }
 
   bool read_points() {
     if (!is_legal(typical_)) return false;  // each size is, but not all together
-    model_ = recipe_.lower_at(typical_);
+    try {
+      model_ = recipe_.lower_at(typical_);
+    } catch (const std::exception&) { return false; }
     text_ = read_program(model_);
     numbers_.push_back(text_.numbers);
     for (size_t p = 1; p < points_.size(); ++p) {

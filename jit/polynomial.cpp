@@ -12,6 +12,8 @@ namespace tailor::jit {
 namespace {
 
 constexpr int kMostFactors = 3, kMostOfOne = 2;
+/// Of more symbols than this, products of two are all that is looked for: each monomial costs a lowering.
+constexpr size_t kFewSymbols = 4;
 
 // Coefficients are found modulo a prime, where every division is exact, and are small numbers or fractions of small numbers; what was
 // found is then checked in whole numbers.
@@ -54,9 +56,10 @@ std::optional<std::pair<int64_t, int64_t>> fraction(uint64_t r) {
 }  // namespace
 
 Monomials::Monomials(size_t symbols) {
+  const int most = symbols <= kFewSymbols ? kMostFactors : 2;
   std::vector<int> e(symbols, 0);
   for (;;) {
-    if (std::accumulate(e.begin(), e.end(), 0) <= kMostFactors) exponents_.push_back(e);
+    if (std::accumulate(e.begin(), e.end(), 0) <= most) exponents_.push_back(e);
     size_t i = 0;
     while (i < symbols && ++e[i] > kMostOfOne) e[i++] = 0;
     if (i == symbols) return;

@@ -9,7 +9,7 @@
 
 namespace tailor::jit {
 
-/// The products of symbols that sizes are made of: each symbol at most squared, three factors at most.
+/// The products of symbols that sizes are made of: each symbol at most squared, three factors at most (two where symbols are many).
 class Monomials {
  public:
   explicit Monomials(size_t symbols);

@@ -165,7 +165,9 @@ void NestEmitter::loop(int dim, Value* begin, Value* end, Body body) {
     mask_ = remaining_ = nullptr;
   };
   if (exact) return counted_loop(dim, begin, end, lanes_, body);
-  if (target_.masks && lanes_ <= schedule_.native) return counted_loop(dim, begin, end, lanes_, masked);
+  // Rows of a length known when running alone are often whole vectors: masks would be most of what they cost more than known ones.
+  const bool unknown_row = d.inner && !d.extent.is_static();
+  if (target_.masks && lanes_ <= schedule_.native && !unknown_row) return counted_loop(dim, begin, end, lanes_, masked);
   // Without masked memory instructions, or with many lanes, whose masks would cost as much as the work: whole vectors, then the rest once.
   Value* whole = b_.CreateAnd(b_.CreateSub(end, begin), b_.getInt64(~static_cast<uint64_t>(lanes_ - 1)));
   Value* middle = b_.CreateAdd(begin, whole);

@@ -50,6 +50,7 @@ TEST(Polynomial, TwoSymbols) {
   ASSERT_TRUE(p);
   for (const Point& at : {Point{2, 3}, Point{100, 7}, Point{1000, 1000}}) EXPECT_EQ(p->at(f.monomials.at(at)), formula(at));
   EXPECT_EQ(Monomials(3).size(), 17u);
+  EXPECT_EQ(Monomials(6).size(), 28u);
 }
 
 TEST(Polynomial, DoublesOfSizes) {
