@@ -141,7 +141,7 @@ Program random_program(const Subject& subject, uint64_t seed, int changes) {
   program.subject = &subject;
   program.options.name = subject.name;
   program.options.pure = subject.pure && random.pick(4) != 0;
-  program.options.backend = random.pick(8) == 0 ? Backend::Llvm : random.pick(6) == 0 ? Backend::Eager : Backend::Interpreter;
+  program.options.backend = random.pick(5) == 0 ? Backend::Llvm : random.pick(6) == 0 ? Backend::Eager : Backend::Interpreter;
   constexpr int limits[] = {1, 2, 8, 64};
   program.options.cache_size_limit = limits[random.pick(4)];
   program.options.at_limit = random.pick(4) == 0 ? CacheLimitPolicy::RunEager : CacheLimitPolicy::EvictLeastRecentlyUsed;
