@@ -81,8 +81,8 @@ struct SymbolicSegment {
   };
   std::vector<Seen> seen;                            // calls of different sizes; under the tree's mutex
   std::vector<std::unique_ptr<SymbolicForm>> forms;  // never removed; under the tree's mutex
-  int attempts = 0;                  // to compile a form; under the compiler's mutex
-  std::atomic<int> single_sizes{0};  // variants compiled for one size
+  int attempts = 0;                                  // to compile a form; under the compiler's mutex
+  std::atomic<int> single_sizes{0};                  // variants compiled for one size
 };
 
 /// Every number of the segment in a fixed order; layouts that follow from sizes have none.

@@ -9,7 +9,7 @@ set_target_properties(tailor_command PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAK
 install(DIRECTORY frontend/include/tailor DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY frontend/include/compat/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tailor/compat FILES_MATCHING PATTERN "*.h")
 # The headers of runtime/ that public headers stand on: standard library only.
-install(FILES runtime/ambient.h runtime/device.h runtime/dims.h runtime/dtype.h runtime/error.h runtime/intrusive.h runtime/log.h runtime/philox.h runtime/scalar.h
+install(FILES runtime/ambient.h runtime/cell.h runtime/device.h runtime/dims.h runtime/dtype.h runtime/error.h runtime/intrusive.h runtime/log.h runtime/philox.h runtime/scalar.h
               runtime/thread_pool.h runtime/trace.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tailor/detail/runtime)
 install(EXPORT tailorTargets NAMESPACE tailor:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tailor)
