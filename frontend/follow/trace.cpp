@@ -43,7 +43,7 @@ void link(Instance* parent, Instance* child) {
 
 void TraceTree::release_weights() {
   std::lock_guard lock(mutex_);
-  for (const std::shared_ptr<Binding>& b : bindings_) b->release_weights();
+  for (const auto& [sizes, b] : bindings_) b->release_weights();
 }
 
 void Binding::release_weights() const {
@@ -89,31 +89,37 @@ Instance* TraceTree::add(Binding& binding, Instance* parent, std::unique_ptr<Ins
 std::shared_ptr<Binding> TraceTree::binding(std::span<const int64_t> sizes) {
   std::lock_guard lock(mutex_);
   ++clock_;
-  for (const std::shared_ptr<Binding>& b : bindings_) {
-    if (!std::ranges::equal(b->sizes, sizes)) continue;
-    b->last_used = clock_;
-    return b;
+  std::vector<int64_t> key(sizes.begin(), sizes.end());
+  if (const auto known = bindings_.find(key); known != bindings_.end()) {
+    known->second->last_used = clock_;
+    return known->second;
   }
   const TraceLimits limits;
   if (bindings_.size() >= limits.bindings || (size() >= limits.steps && !bindings_.empty())) {
-    const auto oldest =
-        std::min_element(bindings_.begin(), bindings_.end(), [](const auto& a, const auto& b) { return a->last_used < b->last_used; });
-    size_.fetch_sub((*oldest)->instances.size() - 1, std::memory_order_relaxed);
+    const auto oldest = std::min_element(bindings_.begin(), bindings_.end(),
+                                         [](const auto& a, const auto& b) { return a.second->last_used < b.second->last_used; });
+    size_.fetch_sub(oldest->second->instances.size() - 1, std::memory_order_relaxed);
     bindings_.erase(oldest);
   }
-  auto fresh = std::make_shared<Binding>(std::vector<int64_t>(sizes.begin(), sizes.end()));
+  auto fresh = std::make_shared<Binding>();
   auto root = std::make_unique<Instance>();
   root->step = this->root();
   fresh->instances.push_back(std::move(root));
   fresh->last_used = clock_;
-  bindings_.push_back(fresh);
+  bindings_.emplace(std::move(key), fresh);
   binding_count_.store(bindings_.size(), std::memory_order_relaxed);
   return fresh;
 }
 
 void TraceTree::sizes_vary(std::span<const int64_t> sizes) {
   std::lock_guard lock(mutex_);
-  for (const std::shared_ptr<Binding>& b : bindings_) b->sizes.insert(b->sizes.end(), sizes.begin(), sizes.end());
+  decltype(bindings_) renamed;
+  for (auto& [key, binding] : bindings_) {
+    std::vector<int64_t> longer = key;
+    longer.insert(longer.end(), sizes.begin(), sizes.end());
+    renamed.emplace(std::move(longer), std::move(binding));
+  }
+  bindings_ = std::move(renamed);
 }
 
 std::shared_ptr<Binding> TraceTree::fork(Instance* parent, std::unique_ptr<Instance> instance) {
@@ -130,7 +136,7 @@ std::shared_ptr<Binding> TraceTree::fork(Instance* parent, std::unique_ptr<Insta
     size_.fetch_sub((*oldest)->instances.size(), std::memory_order_relaxed);
     parent->forks.erase(oldest);
   }
-  auto fresh = std::make_shared<Binding>(std::vector<int64_t>{});
+  auto fresh = std::make_shared<Binding>();
   instance->parent = parent;
   fresh->instances.push_back(std::move(instance));
   fresh->last_used = clock_;

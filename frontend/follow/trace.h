@@ -10,6 +10,7 @@
 // number of threads may follow while one records.
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -96,8 +97,6 @@ struct Instance {
 /// The instances of calls whose arguments (and, past a fork, captured tensors) have the same sizes.
 class Binding {
  public:
-  explicit Binding(std::vector<int64_t> sizes) : sizes(std::move(sizes)) {}
-  std::vector<int64_t> sizes;  // of the arguments' dims that vary, under the tree's mutex; empty for a fork
   Instance* first() { return instances.front().get(); }
   void release_weights() const;
   std::vector<std::unique_ptr<Instance>> instances;  // under the tree's mutex
@@ -107,7 +106,7 @@ class Binding {
 /// Numbers that a tree does not grow beyond; past them calls run eagerly, or the binding used longest ago is dropped.
 struct TraceLimits {
   size_t paths = 64, steps = 200'000;
-  size_t bindings = 128, forks = 16;
+  size_t bindings = 512, forks = 16;
   int variants = 8;      // of one segment in one size
   int single_sizes = 8;  // a segment that cannot be compiled for all sizes is compiled for so many
   int attempts = 3;      // to compile a segment for all sizes
@@ -141,7 +140,7 @@ class TraceTree {
  private:
   std::mutex mutex_, compiling_;
   std::vector<std::unique_ptr<Step>> steps_;
-  std::vector<std::shared_ptr<Binding>> bindings_;
+  std::map<std::vector<int64_t>, std::shared_ptr<Binding>> bindings_;  // by the sizes of the arguments' dims that vary
   uint64_t clock_ = 0;
   std::atomic<size_t> size_{1}, paths_{0}, binding_count_{0};
 };
