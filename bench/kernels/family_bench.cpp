@@ -46,6 +46,10 @@ ir::Graph softmax_columns(std::span<const int64_t> s) {
   GraphBuilder b;
   return b.finish({b.call("softmax", {input(b, {128, s[0]})}, {-1, std::nullopt})});
 }
+ir::Graph row_sums(std::span<const int64_t> s) {
+  GraphBuilder b;
+  return b.finish({b.call("sum", {input(b, {128, s[0]})}, {IntArrayRef{-1}, false, std::nullopt})});
+}
 ir::Graph norm(std::span<const int64_t> s) {
   GraphBuilder b;
   return b.finish({layer_norm(b, input(b, {s[0], 512}), 512)});
@@ -162,6 +166,7 @@ void lower_family(benchmark::State& state, ir::Graph (*graph_at)(std::span<const
 BENCHMARK_CAPTURE(compare, pointwise_chain, pointwise_chain, 64)->Arg(4)->Arg(64)->Arg(1000)->UseManualTime();
 BENCHMARK_CAPTURE(compare, softmax_rows, softmax_rows, 64)->Arg(4)->Arg(64)->Arg(1000)->UseManualTime();
 BENCHMARK_CAPTURE(compare, softmax_columns, softmax_columns, 128)->Arg(16)->Arg(100)->Arg(128)->Arg(1000)->UseManualTime();
+BENCHMARK_CAPTURE(compare, row_sums, row_sums, 128)->Arg(16)->Arg(100)->Arg(128)->Arg(1000)->Arg(4096)->UseManualTime();
 BENCHMARK_CAPTURE(compare, layer_norm, norm, 64)->Arg(4)->Arg(64)->Arg(1000)->UseManualTime();
 BENCHMARK_CAPTURE(compare, mlp, mlp, 16)->Arg(1 + 1)->Arg(16)->Arg(64)->UseManualTime();
 BENCHMARK_CAPTURE(bind_family, mlp, mlp, 16)->Unit(benchmark::kMicrosecond);

@@ -151,9 +151,11 @@ Schedule choose_schedule(const LoopNest& nest, const Target& target) {
   s.native = static_cast<unsigned>(target.vector_bytes / register_element(nest));
   const LoopDim& dim = nest.dims[static_cast<size_t>(nest.vector_dim)];
   if (dim.inner) {
+    // Rows of a length known when running may be short: empty lanes cost as much as full ones.
+    const unsigned most = dim.extent.is_static() ? 16 : 2;
     for (size_t i = 0; i < nest.stages.size(); ++i)
       if (std::find(nest.stages[i].dims.begin(), nest.stages[i].dims.end(), nest.vector_dim) != nest.stages[i].dims.end())
-        s.per_stage[i] = fit(s.native * registers_for(nest, nest.stages[i], false), dim.extent);
+        s.per_stage[i] = fit(s.native * std::min(registers_for(nest, nest.stages[i], false), most), dim.extent);
     if (!dim.extent.is_static() || dim.extent.value >= kRowWorthPrefetching) choose_prefetches(nest, s);
     return s;
   }
