@@ -34,10 +34,13 @@ class Compiler {
       const auto needed = static_cast<size_t>(i.index) + 1;
       switch (i.op) {
         case Opcode::State:
+        case Opcode::Ambient:
         case Opcode::Any: break;
+        case Opcode::Distinct: program_.tensors = std::max<size_t>(program_.tensors, i.count); break;
         case Opcode::Structure: program_.structure = std::max<size_t>(program_.structure, i.count); break;
         case Opcode::Number: program_.scalars = std::max(program_.scalars, needed); break;
         case Opcode::Cell: program_.cells = std::max(program_.cells, needed); break;
+        case Opcode::Pinned:
         case Opcode::Undefined:
         case Opcode::Spec:
         case Opcode::Spec1:
@@ -167,6 +170,15 @@ class Compiler {
     return true;
   }
 
+  /// A pattern of few tensors that are all different.
+  static bool all_differ(const std::vector<int64_t>& pattern) {
+    constexpr size_t kFew = 8;
+    for (size_t i = 0; i < pattern.size(); ++i) {
+      if (pattern[i] != static_cast<int64_t>(i)) return false;
+    }
+    return pattern.size() <= kFew;
+  }
+
   void one(size_t at) {
     const Guard& g = guards_[at];
     const double cost = typical_cost(g.kind);
@@ -179,6 +191,19 @@ class Compiler {
         i.expected = g.expected;
         return;
       }
+      case Kind::Ambient: add(Opcode::Ambient, {at}, cost).expected = g.expected; return;
+      case Kind::Pinned: {
+        Instruction& i = add(Opcode::Pinned, {at}, cost);
+        i.index = g.index;
+        i.expected = g.expected;
+        return;
+      }
+      case Kind::Identity:
+        if (all_differ(g.words)) {
+          add(Opcode::Distinct, {at}, cost).count = static_cast<uint32_t>(g.words.size());
+          return;
+        }
+        break;
       case Kind::Watched:
       case Kind::Liveness: {
         Instruction& i = add(Opcode::Cell, {at}, cost);
@@ -186,8 +211,9 @@ class Compiler {
         i.expected = g.expected;
         return;
       }
-      default: add(Opcode::Any, {at}, 1.0 + cost).guard = &g;
+      default: break;
     }
+    add(Opcode::Any, {at}, 1.0 + cost).guard = &g;
   }
 
   std::span<const Guard> guards_;

@@ -12,7 +12,23 @@
 namespace tailor::guards {
 
 struct Instruction {
-  enum class Opcode : uint8_t { State, Structure, Undefined, Spec, Spec1, Spec2, Spec3, Spec4, DynamicSpec, Number, Cell, Any };
+  enum class Opcode : uint8_t {
+    State,
+    Ambient,
+    Pinned,
+    Distinct,
+    Structure,
+    Undefined,
+    Spec,
+    Spec1,
+    Spec2,
+    Spec3,
+    Spec4,
+    DynamicSpec,
+    Number,
+    Cell,
+    Any
+  };
   Opcode op = Opcode::Any;
   uint8_t kind = 0;                   // Number: of the scalar
   bool dense = false;                 // DynamicSpec: strides by an order of dimensions

@@ -48,6 +48,16 @@ inline bool dynamic_dims_are(const ir::TensorSpec& spec, const int64_t* expected
   return true;
 }
 
+/// Whether no two of the first `count` tensors are one; undefined ones are nobody.
+inline bool distinct(const TensorFact* tensors, size_t count) {
+  for (size_t a = 1; a < count; ++a) {
+    for (size_t b = 0; b < a; ++b) {
+      if (tensors[a].id == tensors[b].id && tensors[a].spec != nullptr && tensors[b].spec != nullptr) return false;
+    }
+  }
+  return true;
+}
+
 inline bool Program::fits(const CallDescriptor& call, Cells cells) const {
   return call.tensors.size() >= tensors && call.scalars.size() >= scalars && call.structure.size() >= structure &&
          cells.size() >= this->cells;
@@ -60,6 +70,9 @@ inline bool Program::fits(const CallDescriptor& call, Cells cells) const {
   const ir::TensorSpec* s = nullptr;
   switch (i.op) {
     case Opcode::State: return static_cast<int64_t>(call.ambient) == i.expected && call.module_epoch == module_epoch;
+    case Opcode::Ambient: return static_cast<int64_t>(call.ambient) == i.expected;
+    case Opcode::Pinned: return tensors[i.index].id == static_cast<uint64_t>(i.expected);
+    case Opcode::Distinct: return distinct(tensors, i.count);
     case Opcode::Structure: return std::memcmp(call.structure.data(), i.operands, i.count * sizeof(int64_t)) == 0;
     case Opcode::Undefined: return tensors[i.index].spec == nullptr;
     case Opcode::Spec1: s = tensors[i.index].spec; return s != nullptr && spec_is<1>(*s, i.header, i.operands);

@@ -359,8 +359,8 @@ std::unique_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, c
       return refuse("whether an argument that requires gradients is a leaf matters");
     if (step.spreads_grad) return refuse("a write changes which tensors require gradients");
   }
-  const follow::Variant* variant = invocation.last_variant() ? invocation.last_variant() : end->variants.head();
-  if (!variant) return refuse("the segment is not compiled");
+  const follow::Variant* variant = invocation.last_variant();
+  if (!variant) return refuse("the segment is not compiled for this call");
 
   auto plan = std::make_unique<SkipPlan>();
   plan->end = end;

@@ -355,9 +355,11 @@ void Invocation::end_segment(StepKind kind, std::source_location where) {
       all_compiled_ = false;
       run_what_was_followed();
       compile_variant(*end);
+      note_variant(*end);
     }
   } else if (path_.size() > segment_begin_) {
     compile_variant(*end);
+    note_variant(*end);
   }
   if (kind == StepKind::Return && !recorded_ && all_compiled_) hit_return_ = end;
   if (cursor_->hot.load(std::memory_order_relaxed) != end) cursor_->hot.store(end, std::memory_order_release);
@@ -365,6 +367,13 @@ void Invocation::end_segment(StepKind kind, std::source_location where) {
   followed_.store(path_.size(), std::memory_order_release);
   cursor_ = end;
   start_next_segment();
+}
+
+// The newest form need not be of this call: nothing may have been compiled for it.
+void Invocation::note_variant(const Instance& end) {
+  if (last_variant_) return;
+  const follow::Variant* newest = end.variants.head();
+  if (newest && serves(*newest)) last_variant_ = newest;
 }
 
 void Invocation::start_next_segment() {

@@ -89,7 +89,7 @@ class Invocation final : public OpInterceptor {
   /// The first step of this call that was not there before; null when there is none.
   const follow::Step* first_new_step() const { return first_new_step_; }
   const std::vector<follow::Instance*>& path() const { return path_; }
-  /// The compiled form that the last segment ran as; null when it ran op by op.
+  /// The compiled form that the last segment ran as, or would run as in an equal call; null when there is none.
   const follow::Variant* last_variant() const { return last_variant_; }
   /// The values of its scalars in this call.
   std::vector<int64_t> scalars_of(const follow::Variant& variant) const;
@@ -149,6 +149,7 @@ class Invocation final : public OpInterceptor {
   bool sizes_vary(follow::Instance& end, std::vector<follow::SegmentFacts>& calls, std::span<const follow::SizeMark> marks);
   std::vector<int> lasting_inputs(const follow::Variant& variant) const;
   void compile_variant(follow::Instance& end);
+  void note_variant(const follow::Instance& end);
   std::vector<int> alive_slots() const;
   int root_external(follow::RecordedOperand tensor) const;
   int external_number(TensorImpl& tensor, follow::Step& step, follow::Instance& instance);

@@ -172,6 +172,21 @@ TEST(Skipping, StringsEnumsAndNumbersByBits) {
   }
 }
 
+// Code that was compiled for another number must not serve a plan for this one.
+TEST(Skipping, NumbersMetWhileNothingMayBeCompiled) {
+  auto f = compile([](const Tensor& x, double scale) { return x * scale; }, {.pure = true});
+  const Tensor x = f32({1, 2});
+  for (int i = 0; i < 5; ++i) EXPECT_VALUES(f(x, 2.0), 2, 4);
+  {
+    const StanceScope eager(Stance::EagerOnRecompile);
+    for (int i = 0; i < 5; ++i) EXPECT_VALUES(f(x, 3.0), 3, 6);
+  }
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_VALUES(f(x, 3.0), 3, 6);
+    EXPECT_VALUES(f(x, 2.0), 2, 4);
+  }
+}
+
 TEST(Skipping, FreezingAParameterIsSeen) {
   nn::Linear fc(nn::LinearOptions(2, 1).bias(false));
   auto g = compile([&](const Tensor& x) { return fc->forward(x); }, {.pure = true});
