@@ -205,10 +205,18 @@ struct Context {
     std::array<int64_t, kMostTailSizes> sizes;
     sizes[0] = launch.rows, sizes[1] = r.columns;
     std::copy_n(launch.tail.sizes, nest.size_params - 2, sizes.begin() + 2);
+    int64_t begin = r.row, end = r.row + r.rows;
+    if (launch.flat_columns == r.columns && r.column == 0 && r.column_stride == 1 && r.row_stride == r.columns) {
+      for (size_t i = 0; i < launch.shifts.size(); ++i)
+        buffers[i] =
+            static_cast<std::byte*>(buffers[i]) + r.row * r.columns * launch.shifts[i].column * element_size(nest.buffers[i].dtype);
+      sizes[1] = r.rows * r.columns;
+      begin = 0, end = 1;
+    }
     if (launch.tail.kernel != nullptr)
-      launch.tail.kernel(buffers.data(), sizes.data(), self.scalars, r.row, r.row + r.rows);
+      launch.tail.kernel(buffers.data(), sizes.data(), self.scalars, begin, end);
     else
-      interpret_nest(nest, buffers.data(), sizes.data(), self.scalars, r.row, r.row + r.rows);
+      interpret_nest(nest, buffers.data(), sizes.data(), self.scalars, begin, end);
   }
 };
 
@@ -236,6 +244,24 @@ void attach_tails(const Graph& graph, const MemoryMap& memory, const std::set<in
 
 LoweredTail lower_tail(const Graph& graph, const MemoryMap& memory, const Group& group, const std::vector<int>& scalar_index) {
   return TailLowering(graph, memory, group, scalar_index).run();
+}
+
+void ContractionLaunch::choose_flat_columns() {
+  int64_t columns = 0;
+  const auto fits = [&](const Access& a) {
+    const Size &row = a.index.strides[0], &column = a.index.strides[1];
+    if (!row.is_static() || !column.is_static()) return false;
+    if (row.value == 0 && column.value == 0) return true;
+    if (column.value <= 0 || row.value <= 0 || row.value % column.value != 0) return false;
+    if (columns == 0) columns = row.value / column.value;
+    return row.value == columns * column.value;
+  };
+  for (const Expr& e : tail.nest->exprs)
+    if (e.kind == ExprKind::Load && !fits(e.access)) return;
+  for (const Stage& s : tail.nest->stages)
+    for (const Store& store : s.stores)
+      if (!fits(store.access)) return;
+  flat_columns = columns;
 }
 
 void ContractionLaunch::run(std::byte* const* bases, const int64_t* scalars, const Packs& packs) const {

@@ -42,6 +42,10 @@ struct ContractionLaunch {
   NestLaunch tail;
   std::vector<TailShift> shifts;
   int64_t rows = 0;  // of a batch
+  /// Columns of a row when every operand of the tail goes on from row to row as it does from column to column: whole rows are then one
+  /// long one. 0: not so. Chosen once the tail's nest is there.
+  int64_t flat_columns = 0;
+  void choose_flat_columns();
   void run(std::byte* const* bases, const int64_t* scalars, const Packs& packs) const;
 };
 

@@ -49,7 +49,7 @@ LaunchList::LaunchList(std::shared_ptr<const CompiledProgram> compiled, std::vec
         [&](auto& l) {
           each_pointer(l, place);
           if constexpr (requires { l.tail; })
-            link(l.tail);
+            link(l.tail), l.choose_flat_columns();
           else if constexpr (requires { l.nest; })
             link(l);
         },
