@@ -93,6 +93,18 @@ using ElementOf = std::remove_cvref_t<decltype(std::declval<V>()[0])>;
 template <class Base>
 struct TwoVectors;
 
+/// Integers wrap: signed lanes are added and multiplied as unsigned ones.
+template <class V, bool Integer = std::is_integral_v<ElementOf<V>>>
+struct WrappingOf {
+  using type = V;
+};
+template <class V>
+struct WrappingOf<V, true> {
+  using type = Vec<UnsignedOf<ElementOf<V>>>;
+};
+template <class V>
+using Wrapping = typename WrappingOf<V>::type;
+
 /// T: float, double, int8_t ... int64_t, uint8_t; or bool, which computes as uint8_t 0 and 1.
 template <class T>
 struct Lanes {
@@ -113,22 +125,22 @@ struct Lanes {
 
   template <class V>
   static TAILOR_INLINE V add(V x, V y) {
-    return x + y;
+    return (V)((Wrapping<V>)x + (Wrapping<V>)y);
   }
   template <class V>
   static TAILOR_INLINE V sub(V x, V y) {
-    return x - y;
+    return (V)((Wrapping<V>)x - (Wrapping<V>)y);
   }
   template <class V>
   static TAILOR_INLINE V mul(V x, V y) {
-    return x * y;
+    return (V)((Wrapping<V>)x * (Wrapping<V>)y);
   }
   template <class V>
   static TAILOR_INLINE V neg(V x) {
     if constexpr (std::is_floating_point_v<ElementOf<V>>)
       return (V)((Int)x ^ lit_int(std::numeric_limits<SignedOf<Element>>::min()));
     else
-      return V{} - x;
+      return sub(V{}, x);
   }
   template <class V>
   static TAILOR_INLINE V abs(V x) {
@@ -136,7 +148,7 @@ struct Lanes {
     if constexpr (std::is_floating_point_v<E>)
       return (V)((Int)x & lit_int(std::numeric_limits<SignedOf<Element>>::max()));
     else if constexpr (std::is_signed_v<E>)
-      return select(lt(x, V{}), V{} - x, x);
+      return select(lt(x, V{}), sub(V{}, x), x);
     else
       return x;
   }
@@ -157,7 +169,7 @@ struct Lanes {
     if constexpr (is_float)
       return vec_fma(x, y, z);
     else
-      return x * y + z;
+      return add(mul(x, y), z);
   }
 #if defined(__AVX512F__)
   static constexpr bool has_scalef() { return is_float; }
@@ -207,15 +219,15 @@ struct Lanes {
     if constexpr (std::is_floating_point_v<ElementOf<V>>)
       return x;
     else
-      return select(eq(y, V{}), V{}, x - trunc_div(x, y) * y);
+      return select(eq(y, V{}), V{}, sub(x, mul(trunc_div(x, y), y)));
   }
   template <class V>
   static TAILOR_INLINE V floor_div(V x, V y) {
     if constexpr (std::is_floating_point_v<ElementOf<V>>) {
       return x;
     } else {
-      const V quotient = trunc_div(x, y), rest = select(eq(y, V{}), V{}, x - quotient * y);
-      return select(crosses(rest, y), quotient - (V{} + 1), quotient);
+      const V quotient = trunc_div(x, y), rest = select(eq(y, V{}), V{}, sub(x, mul(quotient, y)));
+      return select(crosses(rest, y), sub(quotient, V{} + 1), quotient);
     }
   }
   template <class V>
@@ -224,7 +236,7 @@ struct Lanes {
       return x;
     } else {
       const V rest = trunc_rem(x, y);
-      return select(crosses(rest, y), rest + y, rest);
+      return select(crosses(rest, y), add(rest, y), rest);
     }
   }
 
