@@ -17,7 +17,7 @@ struct FamilyRecipe {
   Program lower_at(std::span<const int64_t> values);
 };
 
-/// Shows of a binding that it is the program lowered at its size.
+/// Shows of a binding that it is the program lowered at its size, where that has the same structure.
 struct FamilyCheck {
   FamilyRecipe recipe;
   ProgramText model;
