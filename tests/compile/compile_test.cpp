@@ -357,5 +357,18 @@ TEST(Compile, FunctionsThatDieOnOtherThreads) {
   }
 }
 
+// What is compiled later, or not at all, leaves code with the old number: that is not what a call with the new one skips to.
+TEST(Pure, ANumberThatVariesWhileNothingIsCompiled) {
+  auto f = compile([](Tensor x, double k) { return x * k; }, {.pure = true});
+  const Tensor x = ones({3});
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(f(x, 2.0)[0].item<float>(), 2.0f);
+  {
+    const StanceScope stance(Stance::EagerOnRecompile);
+    for (int i = 0; i < 8; ++i) EXPECT_EQ(f(x, 3.0)[0].item<float>(), 3.0f) << i;
+  }
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(f(x, 3.0)[0].item<float>(), 3.0f) << i;
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(f(x, 2.0)[0].item<float>(), 2.0f) << i;
+}
+
 }  // namespace
 }  // namespace tailor
