@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace tailor {
@@ -10,6 +11,8 @@ namespace tailor {
 /// The last slot is shared by all threads that found no other free.
 inline constexpr int kThreadSlots = 32;
 inline constexpr int kSharedSlot = kThreadSlots - 1;
+/// How far apart the cells of two slots lie: processors fetch cache lines in pairs.
+inline constexpr size_t kSlotAlignment = 128;
 
 namespace detail {
 extern constinit thread_local int thread_slot_number;  // -1: none yet

@@ -33,7 +33,7 @@ class CallCounts {
   }
 
  private:
-  struct alignas(64) Cell {
+  struct alignas(kSlotAlignment) Cell {
     std::atomic<uint64_t> calls{0}, hits{0}, skipped{0};
   };
   Cell& cell(int slot) noexcept { return cells_[static_cast<size_t>(slot)]; }

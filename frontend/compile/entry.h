@@ -182,7 +182,7 @@ class Entry final : public follow::EntryHost, public std::enable_shared_from_thi
   void changed(std::string what);
   void tell(const GuardChanges& changes);
 
-  struct alignas(64) Cell {
+  struct alignas(kSlotAlignment) Cell {
     std::atomic<uint64_t> hits{0}, last_used{0};
     std::atomic<Invocation*> spare{nullptr};
   };

@@ -52,7 +52,7 @@ class Weights {
     std::shared_ptr<const jit::Prepared> prepared;  // of these identities when complete, else of earlier ones
   };
   /// What one thread knows.
-  struct alignas(64) Cell {
+  struct alignas(kSlotAlignment) Cell {
     std::atomic<bool> busy{false};  // its thread uses it, or another one empties it
     uint64_t generation = 0;
     std::shared_ptr<const Known> known;
