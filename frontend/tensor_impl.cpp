@@ -23,6 +23,10 @@ struct FreeList {
 };
 constinit thread_local FreeList free_list{nullptr, 0, false};
 
+// Whole cache lines: a tensor's counts are written on every call, and what lies beside it may be read by other threads.
+constexpr std::align_val_t kImplAlignment{64};
+constexpr size_t kImplBytes = (sizeof(TensorImpl) + 63) / 64 * 64;
+
 struct FreeListGuard {
   FreeListGuard() {}
   ~FreeListGuard() {
@@ -30,7 +34,7 @@ struct FreeListGuard {
     while (free_list.head != nullptr) {
       FreeList::Block* block = free_list.head;
       free_list.head = block->next;
-      ::operator delete(block, std::align_val_t(alignof(TensorImpl)));
+      ::operator delete(block, kImplAlignment);
     }
   }
 };
@@ -42,7 +46,7 @@ TensorImpl* new_impl() {
     free_list.head = free_list.head->next;
     --free_list.count;
   } else {
-    memory = ::operator new(sizeof(TensorImpl), std::align_val_t(alignof(TensorImpl)));
+    memory = ::operator new(kImplBytes, kImplAlignment);
   }
   return new (memory) TensorImpl;
 }
@@ -50,7 +54,7 @@ TensorImpl* new_impl() {
 void delete_impl(TensorImpl* impl) noexcept {
   impl->~TensorImpl();
   if (free_list.closed || free_list.count >= FreeList::kMost) {
-    ::operator delete(static_cast<void*>(impl), std::align_val_t(alignof(TensorImpl)));
+    ::operator delete(static_cast<void*>(impl), kImplAlignment);
     return;
   }
   if (free_list.count == 0) {
