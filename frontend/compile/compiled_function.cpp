@@ -33,7 +33,7 @@ class InterceptorScope {
   ~InterceptorScope() { current_interceptor() = nullptr; }
 };
 
-thread_local std::vector<guards::TensorFact> facts;
+thread_local OwnVector<guards::TensorFact> facts;
 
 /// User code may ask for the number of threads: a call that skips it compares that, too.
 uint64_t skipping_ambient_word() { return ambient_word() | static_cast<uint64_t>(get_num_threads()) << 16; }
@@ -244,7 +244,7 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
     }
   }
 
-  static thread_local std::vector<TensorImpl*> tensors;
+  static thread_local OwnVector<TensorImpl*> tensors;
   tensors.clear();
   for (TensorHead* head : arguments.tensors) tensors.push_back(static_cast<TensorImpl*>(head));
   const bool timed = state.first || state.timed;
@@ -321,7 +321,7 @@ bool CompiledFunction::skip(const SkipPlan& plan, const CallOps& ops, const Flat
   if (!plan.lives.empty() && region.emplace().epoch() != plan.module_epoch.load(std::memory_order_acquire)) return false;
   // User code does not run in here, so that these are never in use twice on one thread.
   struct Scratch {
-    std::vector<TensorImpl*> inputs, outputs;
+    OwnVector<TensorImpl*> inputs, outputs;
     follow::RunScratch run;
   };
   static thread_local Scratch scratch;

@@ -17,6 +17,7 @@
 #include "frontend/dispatch.h"
 #include "frontend/follow/run_variant.h"
 #include "frontend/follow/trace.h"
+#include "runtime/own_vector.h"
 
 namespace tailor::follow {
 
@@ -54,7 +55,7 @@ class EntryHost {
 
 namespace tailor {
 
-class Invocation final : public OpInterceptor {
+class alignas(64) Invocation final : public OpInterceptor {
  public:
   Invocation(follow::TraceTree& tree, follow::EntryHost& host);
   ~Invocation() override;
@@ -88,7 +89,7 @@ class Invocation final : public OpInterceptor {
   bool recorded() const { return recorded_; }
   /// The first step of this call that was not there before; null when there is none.
   const follow::Step* first_new_step() const { return first_new_step_; }
-  const std::vector<follow::Instance*>& path() const { return path_; }
+  const OwnVector<follow::Instance*>& path() const { return path_; }
   /// The compiled form that the last segment ran as, or would run as in an equal call; null when there is none.
   const follow::Variant* last_variant() const { return last_variant_; }
   /// The values of its scalars in this call.
@@ -168,27 +169,27 @@ class Invocation final : public OpInterceptor {
   bool recorded_ = false;
   follow::Instance* cursor_ = nullptr;
   std::vector<std::shared_ptr<follow::Binding>> bindings_;  // of the arguments, and of each fork since
-  std::vector<follow::Instance*> path_;                     // every step since the root, ends included
+  OwnVector<follow::Instance*> path_;                       // every step since the root, ends included
   std::atomic<size_t> followed_{0};                         // path_.size(), for other threads
   size_t executed_ = 0;                                     // steps of path_ whose effects have happened
   size_t segment_begin_ = 0;                                // first step of the current segment
   int segment_first_slot_ = 0;
-  std::vector<IntrusivePtr<TensorHead>> slots_;
-  std::vector<const follow::Instance*> slot_maker_;  // what each slot's description was made for
-  std::vector<uint64_t> slot_ids_;
+  OwnVector<IntrusivePtr<TensorHead>> slots_;
+  OwnVector<const follow::Instance*> slot_maker_;  // what each slot's description was made for
+  OwnVector<uint64_t> slot_ids_;
   int used_slots_ = 0;
-  std::vector<IntrusivePtr<TensorHead>> externals_;
-  std::vector<uint64_t> last_ids_;     // external i of the call before, unless it was an argument
-  std::vector<uint64_t> checked_ids_;  // the id under which external i was last compared with checked_for_[i]
-  std::vector<const follow::Instance*> checked_for_;
+  OwnVector<IntrusivePtr<TensorHead>> externals_;
+  OwnVector<uint64_t> last_ids_;     // external i of the call before, unless it was an argument
+  OwnVector<uint64_t> checked_ids_;  // the id under which external i was last compared with checked_for_[i]
+  OwnVector<const follow::Instance*> checked_for_;
   int bound_ = 0;
-  std::vector<int64_t> scalars_;  // values of this call by number along the path
-  std::vector<int> live_slots_;   // recording: slots that user code may still hold
+  OwnVector<int64_t> scalars_;  // values of this call by number along the path
+  OwnVector<int> live_slots_;   // recording: slots that user code may still hold
   std::span<TensorImpl* const> arguments_;
-  std::vector<int64_t> sizes_;  // that bindings_ begins with
+  OwnVector<int64_t> sizes_;  // that bindings_ begins with
   std::vector<HostRead> reads_;
-  std::vector<TensorImpl*> inputs_, outputs_;  // of the segment under way
-  std::vector<int64_t> run_scalars_;
+  OwnVector<TensorImpl*> inputs_, outputs_;  // of the segment under way
+  OwnVector<int64_t> run_scalars_;
   follow::RunScratch scratch_;
   const follow::Instance* hit_return_ = nullptr;
   const follow::Variant* last_variant_ = nullptr;

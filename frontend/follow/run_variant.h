@@ -5,6 +5,7 @@
 
 #include "frontend/follow/segment.h"
 #include "frontend/tensor_impl.h"
+#include "runtime/own_vector.h"
 
 namespace tailor::follow {
 
@@ -28,8 +29,8 @@ class RunTimer {
 
 /// Room that running needs, kept by whoever runs often.
 struct RunScratch {
-  std::vector<void*> in, out;
-  std::vector<IntrusivePtr<Storage>> fresh;
+  OwnVector<void*> in, out;
+  OwnVector<IntrusivePtr<Storage>> fresh;
 };
 
 /// `inputs` and `outputs` as the variant lists them; outputs get storage and lose their lazy flag.
