@@ -40,7 +40,7 @@ Results views(W& w, const T& x, const T& y, const A& a) {
   if (last < 0) return {m + 1};
   const int64_t at = std::min<int64_t>(w.integer, last);
   return {m.narrow(0, at, 1) * 2, m[last], m.t().select(0, std::get<1>(a.pair) % 4) + 1, m.index({indexing::Slice(0, std::nullopt, 2)}),
-          y.unsqueeze(0).expand({2, -1, -1}).sum(0, true) * 0};
+          y.unsqueeze(0).expand({2, -1, -1}).select(0, 1) * 2};
 }
 
 /// Writes that callers see, through aliases or not.
