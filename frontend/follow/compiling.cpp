@@ -37,11 +37,11 @@ bool writes_and_may_fail_later(const ir::Graph& graph, bool writes_outside) {
 }
 
 /// What a variant says of the sizes of its call and of the outputs' memory.
-void complete(Variant& variant, std::vector<ir::TensorSpec> output_specs) {
+void complete(Variant& variant, std::vector<ir::TensorSpec> output_specs, std::shared_ptr<const follow::Weights> before = nullptr) {
   variant.output_specs = std::move(output_specs);
   for (const jit::OutputPlan& plan : variant.executable->outputs())
     variant.output_bytes.push_back(plan.kind == jit::OutputPlan::Kind::Fresh ? plan.storage_bytes() : 0);
-  if (!variant.executable->weights().empty()) variant.weights = std::make_unique<follow::Weights>(variant.executable);
+  if (!variant.executable->weights().empty()) variant.weights = std::make_shared<follow::Weights>(variant.executable, std::move(before));
 }
 
 double milliseconds_since(std::chrono::steady_clock::time_point begin) {
@@ -154,8 +154,10 @@ const Variant* Invocation::bind_symbolic(Instance& end) {
     if (!serves(*(*form)->form)) continue;
     std::unique_ptr<Variant> variant = (*form)->bind(facts);
     if (!variant) continue;
-    complete(*variant, output_specs(variant->outputs));
+    std::vector<ir::TensorSpec> specs = output_specs(variant->outputs);
     std::lock_guard lock(tree_.mutex());
+    complete(*variant, std::move(specs), (*form)->weights);
+    (*form)->weights = variant->weights;
     const Variant* added = variant.get();
     end.variants.push(std::move(variant));
     return added;

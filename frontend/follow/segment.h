@@ -38,7 +38,7 @@ struct Variant {
   uint64_t lifts_seen = 0;                   // TraceTree::lifts when it was built
   ir::Graph graph;
   std::shared_ptr<const jit::Executable> executable;
-  std::unique_ptr<Weights> weights;  // null: it has none that could be laid out ahead
+  std::shared_ptr<Weights> weights;  // null: it has none that could be laid out ahead
   double compile_ms = 0;
   const Variant* next = nullptr;
 };

@@ -65,6 +65,7 @@ struct SymbolicForm {
   std::vector<size_t> symbols;    // which numbers of the segment are symbols
   std::vector<SizeExpr> numbers;  // each number of the segment
   std::shared_ptr<const jit::Family> family;
+  mutable std::shared_ptr<const Weights> weights;  // of the variant bound last; under the tree's mutex
 
   /// The variant for a call with these facts; null when it is none of this form's.
   std::unique_ptr<Variant> bind(const SegmentFacts& facts) const;

@@ -1,5 +1,7 @@
 #include "frontend/follow/weights.h"
 
+#include <algorithm>
+
 #include "frontend/tensor_impl.h"
 
 namespace tailor::follow {
@@ -10,7 +12,8 @@ constexpr uint32_t kCallsBetweenLooks = 256;
 
 }  // namespace
 
-Weights::Weights(std::shared_ptr<const jit::Executable> executable) : executable_(std::move(executable)) {}
+Weights::Weights(std::shared_ptr<const jit::Executable> executable, std::shared_ptr<const Weights> before)
+    : executable_(std::move(executable)), before_(std::move(before)) {}
 
 jit::ValueIdentity Weights::identity(const TensorImpl& tensor) {
   const Storage& storage = *tensor.storage;
@@ -107,6 +110,28 @@ std::shared_ptr<const Weights::Known> Weights::look_again(const Known* before, s
   return known;
 }
 
+std::shared_ptr<const Weights::Known> Weights::complete(const Known& known, std::span<TensorImpl* const> inputs) const {
+  std::vector<void*> data;
+  for (const TensorImpl* tensor : inputs) data.push_back(tensor->data());
+  auto all = std::make_shared<Known>(known);
+  all->prepared = executable_->prepare(data, known.identities);
+  all->complete = true;
+  return all;
+}
+
+// The program has run in other sizes: these very values were laid out there, and the copies are shared.
+std::shared_ptr<const Weights::Known> Weights::as_before(std::span<TensorImpl* const> inputs) {
+  std::shared_ptr<const Weights> before;
+  {
+    const std::unique_lock alone(preparing_, std::try_to_lock);
+    if (!alone) return nullptr;
+    before = std::move(before_);
+  }
+  if (!before || !std::ranges::equal(before->executable_->weights(), executable_->weights())) return nullptr;
+  const std::shared_ptr<const Known> known = before->load();
+  return known && known->complete && before->same(*known, inputs) ? complete(*known, inputs) : nullptr;
+}
+
 std::shared_ptr<const jit::Prepared> Weights::look(std::span<TensorImpl* const> inputs) {
   const std::shared_ptr<const Known> known = load();
   if (known && same(*known, inputs)) {
@@ -119,13 +144,15 @@ std::shared_ptr<const jit::Prepared> Weights::look(std::span<TensorImpl* const> 
     }
     const std::unique_lock alone(preparing_, std::try_to_lock);
     if (!alone) return nullptr;
-    std::vector<void*> data;
-    for (const TensorImpl* tensor : inputs) data.push_back(tensor->data());
-    auto complete = std::make_shared<Known>(*known);
-    complete->prepared = executable_->prepare(data, known->identities);
-    complete->complete = true;
-    store(complete);
-    return complete->prepared;
+    const std::shared_ptr<const Known> now = complete(*known, inputs);
+    store(now);
+    return now->prepared;
+  }
+  if (!known) {
+    if (const std::shared_ptr<const Known> now = as_before(inputs)) {
+      store(now);
+      return now->prepared;
+    }
   }
   store(look_again(known.get(), inputs));
   return nullptr;

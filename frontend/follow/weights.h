@@ -23,7 +23,8 @@ namespace tailor::follow {
 
 class Weights {
  public:
-  explicit Weights(std::shared_ptr<const jit::Executable> executable);
+  /// `before`: of the same program in other sizes. What was seen to last there is laid out at once here.
+  explicit Weights(std::shared_ptr<const jit::Executable> executable, std::shared_ptr<const Weights> before = nullptr);
   /// What was computed ahead for the values that `inputs` have now; null when nothing was. It stays while the lease does. Thread-safe; a
   /// few nanoseconds a weight, and nothing is written that threads share.
   class Lease {
@@ -63,10 +64,13 @@ class Weights {
   bool same(const Known& known, std::span<TensorImpl* const> inputs) const;
   std::shared_ptr<const Known> load() const;
   void store(std::shared_ptr<const Known> known);
+  std::shared_ptr<const Known> as_before(std::span<TensorImpl* const> inputs);
+  std::shared_ptr<const Known> complete(const Known& known, std::span<TensorImpl* const> inputs) const;
   std::shared_ptr<const Known> look_again(const Known* before, std::span<TensorImpl* const> inputs) const;
 
   const std::shared_ptr<const jit::Executable> executable_;
   std::mutex preparing_;
+  std::shared_ptr<const Weights> before_;             // under preparing_; let go of at the first look
   mutable std::atomic_flag busy_ = ATOMIC_FLAG_INIT;  // held for the copy of one pointer
   std::shared_ptr<const Known> known_;
   std::atomic<bool> closed_{false};
