@@ -119,7 +119,7 @@ std::shared_ptr<const Weights::Known> Weights::complete(const Known& known, std:
   return all;
 }
 
-// The program has run in other sizes: these very values were laid out there, and the copies are shared.
+// The program has run in another size with these very values: that is two calls in a row, and copies that are there are shared.
 std::shared_ptr<const Weights::Known> Weights::as_before(std::span<TensorImpl* const> inputs) {
   std::shared_ptr<const Weights> before;
   {
@@ -129,7 +129,7 @@ std::shared_ptr<const Weights::Known> Weights::as_before(std::span<TensorImpl* c
   }
   if (!before || !std::ranges::equal(before->executable_->weights(), executable_->weights())) return nullptr;
   const std::shared_ptr<const Known> known = before->load();
-  return known && known->complete && before->same(*known, inputs) ? complete(*known, inputs) : nullptr;
+  return known && before->same(*known, inputs) ? complete(*known, inputs) : nullptr;
 }
 
 std::shared_ptr<const jit::Prepared> Weights::look(std::span<TensorImpl* const> inputs) {

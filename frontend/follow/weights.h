@@ -23,7 +23,7 @@ namespace tailor::follow {
 
 class Weights {
  public:
-  /// `before`: of the same program in other sizes. What was seen to last there is laid out at once here.
+  /// `before`: of the same program in the size that came before. What was seen there counts as one call.
   explicit Weights(std::shared_ptr<const jit::Executable> executable, std::shared_ptr<const Weights> before = nullptr);
   /// What was computed ahead for the values that `inputs` have now; null when nothing was. It stays while the lease does. Thread-safe; a
   /// few nanoseconds a weight, and nothing is written that threads share.
