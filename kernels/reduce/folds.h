@@ -32,6 +32,30 @@ using Wide = If<__is_same(T, double), double, If<is_real<T>, float, If<__is_same
 // A fold: in which type C it computes on elements of T, what it maps an element to, how two mapped ones combine, and with what it
 // starts. `combine` serves vectors and single values. Integers wrap, so sums and products are unsigned.
 
+template <class T>
+using UnsignedLike = If<sizeof(T) == 8, uint64_t, If<sizeof(T) == 4, uint32_t, If<sizeof(T) == 2, uint16_t, uint8_t>>>;
+template <class V>
+struct WrappingOf {
+  using type = If<is_real<V>, V, UnsignedLike<V>>;
+};
+template <class E>
+struct BareOf {
+  using type = E;
+};
+template <class E>
+struct BareOf<E&> {
+  using type = E;
+};
+template <class V>
+requires requires(V v) { v[0]; }
+struct WrappingOf<V> {
+  using Element = typename BareOf<decltype(V{}[0])>::type;
+  typedef If<is_real<Element>, Element, UnsignedLike<Element>> type __attribute__((vector_size(sizeof(V))));
+};
+/// The type in which values of type V are added and multiplied: that of unsigned integers for integers.
+template <class V>
+using Wrapping = typename WrappingOf<V>::type;
+
 struct SumFold {
   template <class T>
   using Compute = If<is_real<T>, Wide<T>, If<(sizeof(T) < 4), uint32_t, uint64_t>>;
@@ -41,7 +65,7 @@ struct SumFold {
   }
   template <class V>
   [[gnu::always_inline]] static V combine(V a, V b) {
-    return a + b;
+    return (V)((Wrapping<V>)a + (Wrapping<V>)b);
   }
   template <class C>
   static constexpr C start() {
@@ -58,7 +82,7 @@ struct ProdFold {
   }
   template <class V>
   [[gnu::always_inline]] static V combine(V a, V b) {
-    return a * b;
+    return (V)((Wrapping<V>)a * (Wrapping<V>)b);
   }
   template <class C>
   static constexpr C start() {

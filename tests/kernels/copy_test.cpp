@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <cmath>
 #include <random>
 
@@ -73,7 +75,7 @@ TEST(Copy, ConvertsBetweenAllDtypesAtEveryLevelAndLength) {
         for (int64_t n : {0, 1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 33, 63, 65, 129, 700}) {
           HostTensor part{TensorSpec(to, {n})}, expected(part.spec);
           const TensorSpec spec(from, {n});
-          std::memcpy(expected.bytes.data(), want.bytes.data(), expected.bytes.size());
+          std::copy_n(want.bytes.begin(), expected.bytes.size(), expected.bytes.begin());
           copy({part.bytes.data(), &part.spec}, {const_cast<std::byte*>(source.bytes.data()), &spec});
           expect_same(part, expected,
                       std::string(short_name(from)) + " to " + std::string(short_name(to)) + " length " + std::to_string(n));
