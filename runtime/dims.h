@@ -102,20 +102,20 @@ class Dims {
 
 inline std::ostream& operator<<(std::ostream& out, const Dims& dims) { return out << IntArrayRef(dims); }
 
-/// Number of elements: the product of the sizes (1 for no dimension).
+/// Number of elements: the product of the sizes (1 for no dimension). Wraps where it does not fit; whoever makes memory checks first.
 inline int64_t product(IntArrayRef sizes) {
-  int64_t n = 1;
-  for (int64_t s : sizes) n *= s;
-  return n;
+  uint64_t n = 1;
+  for (int64_t s : sizes) n *= static_cast<uint64_t>(s);
+  return static_cast<int64_t>(n);
 }
 
-/// Row-major strides, in elements.
+/// Row-major strides, in elements; wrap as product() does.
 inline Dims contiguous_strides(IntArrayRef sizes) {
   Dims strides(sizes.size(), 1);
-  int64_t stride = 1;
+  uint64_t stride = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
-    strides[i] = stride;
-    stride *= std::max<int64_t>(sizes[i], 1);
+    strides[i] = static_cast<int64_t>(stride);
+    stride *= static_cast<uint64_t>(std::max<int64_t>(sizes[i], 1));
   }
   return strides;
 }
