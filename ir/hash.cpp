@@ -21,7 +21,7 @@ class Hasher {
       word(v);
     }
     uint64_t rest = 0;
-    std::memcpy(&rest, p, n);
+    if (n > 0) std::memcpy(&rest, p, n);  // `p` of nothing may be null
     word(rest);
   }
   void ints(IntArrayRef list) { bytes(list.data(), list.size() * sizeof(int64_t)); }
