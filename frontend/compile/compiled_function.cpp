@@ -291,6 +291,7 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
   if (pure) review_promise(entry, *invocation, ops, arguments, plan, epoch);
   note_outcome(state.first              ? "miss: recorded and compiled"
                : hit                    ? "hit: followed cached code"
+               : state.widened          ? "miss: a size varies and became symbolic, compiled again"
                : invocation->recorded() ? "entry hit, new path recorded"
                                         : "entry hit, a segment ran op by op",
                entry.number);

@@ -16,9 +16,10 @@ namespace tailor::detail {
 
 /// How one call is made.
 struct CallState {
-  int slot = 0;        // thread_slot()
-  bool timed = false;  // a sample: its parts are measured
-  bool first = false;  // it makes its entry
+  int slot = 0;          // thread_slot()
+  bool timed = false;    // a sample: its parts are measured
+  bool first = false;    // it makes its entry
+  bool widened = false;  // its entry has just taken a size to be symbolic
 };
 
 class CompiledFunction {

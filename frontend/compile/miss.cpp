@@ -67,7 +67,9 @@ bool CompiledFunction::widen(const CallOps& ops, const FlatValue& arguments, con
     if (!entry->guards()->set.check(call) && !entry->widen(call, arguments.tensors)) continue;
     note_misses(failures, std::nullopt, entry->number);
     recording.unlock();
-    run(entry, ops, arguments, call, state);
+    CallState widened = state;
+    widened.widened = true;
+    run(entry, ops, arguments, call, widened);
     return true;
   }
   return false;

@@ -30,6 +30,10 @@ TEST(Dynamic, ASecondSizeMakesADimensionSymbolic) {
   EXPECT_EQ(s.symbolic_compiles, 1u);
   EXPECT_EQ(s.hits, 7u);
   EXPECT_EQ(s.op_by_op, 0u);
+  auto g = compile(body);
+  g(counted({4, 5}));
+  EXPECT_EQ(explain(g)(counted({9, 5})).outcome, "miss: a size varies and became symbolic, compiled again");
+  EXPECT_EQ(explain(g)(counted({8, 5})).outcome, "hit: followed cached code");
   const Explanation told = explain(f)(counted({7, 5}));
   EXPECT_NE(told.text().find("2 <= args[0].size(0)"), std::string::npos) << told.text();
   EXPECT_NE(told.text().find("args[0].size(1) == 5"), std::string::npos) << told.text();
