@@ -101,10 +101,9 @@ std::shared_ptr<Binding> TraceTree::binding(std::span<const int64_t> sizes) {
     size_.fetch_sub(oldest->second->instances.size() - 1, std::memory_order_relaxed);
     bindings_.erase(oldest);
   }
-  auto fresh = std::make_shared<Binding>();
   auto root = std::make_unique<Instance>();
   root->step = this->root();
-  fresh->instances.push_back(std::move(root));
+  auto fresh = std::make_shared<Binding>(std::move(root));
   fresh->last_used = clock_;
   bindings_.emplace(std::move(key), fresh);
   binding_count_.store(bindings_.size(), std::memory_order_relaxed);
@@ -136,9 +135,8 @@ std::shared_ptr<Binding> TraceTree::fork(Instance* parent, std::unique_ptr<Insta
     size_.fetch_sub((*oldest)->instances.size(), std::memory_order_relaxed);
     parent->forks.erase(oldest);
   }
-  auto fresh = std::make_shared<Binding>();
   instance->parent = parent;
-  fresh->instances.push_back(std::move(instance));
+  auto fresh = std::make_shared<Binding>(std::move(instance));
   fresh->last_used = clock_;
   size_.fetch_add(1, std::memory_order_relaxed);
   parent->forks.push_back(fresh);

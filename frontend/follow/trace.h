@@ -97,10 +97,14 @@ struct Instance {
 /// The instances of calls whose arguments (and, past a fork, captured tensors) have the same sizes.
 class Binding {
  public:
-  Instance* first() { return instances.front().get(); }
+  explicit Binding(std::unique_ptr<Instance> first) : first_(first.get()) { instances.push_back(std::move(first)); }
+  Instance* first() const { return first_; }
   void release_weights() const;
   std::vector<std::unique_ptr<Instance>> instances;  // under the tree's mutex
   std::atomic<uint64_t> last_used{0};
+
+ private:
+  Instance* const first_;  // read without the mutex, under which the list grows
 };
 
 /// Numbers that a tree does not grow beyond; past them calls run eagerly, or the binding used longest ago is dropped.
