@@ -70,14 +70,7 @@ class BatchLast {
   bool has_last(const Value& v) const { return v.is_tensor() && last_[static_cast<size_t>(v.tensor)] >= 0; }
 
   ValueId call(std::string_view op, std::vector<Value> operands, std::vector<ir::Attr> attrs) {
-    Node node;
-    node.op = ir::find_op(op);
-    node.operands = std::move(operands);
-    node.attrs = std::move(attrs);
-    node.source = source_;
-    ir::complete_arguments(*node.op, node.operands, node.attrs);
-    const auto specs = ir::infer_specs(rewriter_.graph(), *node.op, node.operands, ir::attr_refs(node));
-    return rewriter_.append(std::move(node), specs)[0];
+    return rewriter_.call(op, std::move(operands), std::move(attrs), source_);
   }
   ValueId permuted(ValueId v, const Dims& order, bool copied) {
     const ValueId view = call("permute", {v}, {ir::AttrRef(order)});

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "ir/infer.h"
 #include "ir/memory.h"
 #include "ir/passes/rewriter.h"
 
@@ -66,14 +65,7 @@ class Regrouping {
   }
 
   ValueId call(std::string_view op, std::vector<Value> operands, std::vector<ir::Attr> attrs) {
-    Node node;
-    node.op = ir::find_op(op);
-    node.operands = std::move(operands);
-    node.attrs = std::move(attrs);
-    node.source = source_;
-    ir::complete_arguments(*node.op, node.operands, node.attrs);
-    const auto specs = ir::infer_specs(rewriter_.graph(), *node.op, node.operands, ir::attr_refs(node));
-    return rewriter_.append(std::move(node), specs)[0];
+    return rewriter_.call(op, std::move(operands), std::move(attrs), source_);
   }
 
   void linear(const Node& node) {

@@ -1,7 +1,6 @@
 // Which expression over the symbols a number is.
 
 #include <algorithm>
-#include <sstream>
 
 #include "frontend/follow/symbolic.h"
 
@@ -82,30 +81,6 @@ int64_t SizeExpr::operator()(std::span<const int64_t> symbols) const {
     value += all;
   }
   return divisor == 1 ? value : floor_div(value, divisor);
-}
-
-std::string SizeExpr::str() const {
-  std::ostringstream out;
-  const auto term = [&](int64_t k, const std::string& what) {
-    const bool first = out.tellp() == 0;
-    if (k < 0)
-      out << (first ? "-" : " - ");
-    else if (!first)
-      out << " + ";
-    if (k != 1 && k != -1) out << (k < 0 ? -k : k) << "*";
-    out << what;
-  };
-  for (const auto& [symbol, coefficient] : linear) term(coefficient, "s" + std::to_string(symbol));
-  if (factor != 0) {
-    std::string all;
-    for (int symbol : product) all += (all.empty() ? "s" : "*s") + std::to_string(symbol);
-    term(factor, all);
-  }
-  if (out.tellp() == 0)
-    out << constant;
-  else if (constant != 0)
-    out << (constant < 0 ? " - " : " + ") << (constant < 0 ? -constant : constant);
-  return divisor == 1 ? out.str() : "(" + out.str() + ") / " + std::to_string(divisor);
 }
 
 std::optional<SizeExpr> explain_number(std::span<const int64_t> values, Calls symbols) {

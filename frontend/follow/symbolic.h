@@ -39,7 +39,6 @@ struct SizeExpr {
     return e;
   }
   int64_t operator()(std::span<const int64_t> symbols) const;
-  std::string str() const;
 };
 
 /// The simplest expression over the symbols that gives `values[k]` where the symbols are `symbols[k]`; nothing when there is none.

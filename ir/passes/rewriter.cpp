@@ -1,5 +1,7 @@
 #include "ir/passes/rewriter.h"
 
+#include "ir/infer.h"
+
 namespace tailor::ir {
 
 Rewriter::Rewriter(const Graph& from) : from_(from), map_(from.values.size(), -1) {
@@ -27,6 +29,17 @@ Node& Rewriter::copy(const Node& node) {
   const std::vector<ValueId> outputs = append(std::move(fresh), specs);
   for (size_t i = 0; i < outputs.size(); ++i) set(node.outputs[i], outputs[i]);
   return to_.nodes.back();
+}
+
+ValueId Rewriter::call(std::string_view op, std::vector<Value> operands, std::vector<Attr> attrs, const SourceLocation& source) {
+  Node node;
+  node.op = find_op(op);
+  node.operands = std::move(operands);
+  node.attrs = std::move(attrs);
+  node.source = source;
+  complete_arguments(*node.op, node.operands, node.attrs);
+  const auto specs = infer_specs(to_, *node.op, node.operands, attr_refs(node));
+  return append(std::move(node), specs)[0];
 }
 
 Graph Rewriter::finish() {

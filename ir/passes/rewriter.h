@@ -16,6 +16,9 @@ class Rewriter {
   Node& copy(const Node& node);
   /// Appends a node whose operands are new values.
   std::vector<ValueId> append(Node node, std::span<const TensorSpec> specs);
+  /// Appends a call of the op with this name: operands are new values, what is left out of the arguments has its default, specs are as
+  /// inferred. Returns its (first) result.
+  ValueId call(std::string_view op, std::vector<Value> operands, std::vector<Attr> attrs, const SourceLocation& source);
   const Graph& graph() const { return to_; }
   Graph& graph() { return to_; }
   Graph finish();
