@@ -132,7 +132,8 @@ class TailLowering {
         throw LoweringError("a contraction's tail looks at its position");
       if (e.kind != ExprKind::Load || !of_anchor(e.access)) continue;
       reads = true;
-      if (!is_row_major(nest, e.access.index) || e.type != graph_.spec(out_).dtype)
+      if (!is_row_major(nest, e.access.index) || from_.memory[static_cast<size_t>(e.access.buffer)].byte_offset != 0 ||
+          e.type != graph_.spec(out_).dtype)
         throw LoweringError("a contraction's result is read out of order");
     }
     if (!reads) throw LoweringError("a contraction's tail does not read its result");

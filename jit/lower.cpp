@@ -1,6 +1,7 @@
 #include "jit/lowering.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace tailor::jit {
 
@@ -202,6 +203,7 @@ void Lowering::finish() {
   }
   for (const auto& s : store_indices_) stages_.at(s.order).stores[s.store].access.index = map_of(s.index);
   for (auto& [order, st] : stages_) n.stages.push_back(std::move(st));
+  begin_buffers_where_they_are_read();
   out_.points = 1;
   for (int64_t e : extents_) out_.points *= e;
   for (const Expr& e : n.exprs) out_.work += e.kind == ExprKind::Op ? 2 : 1;
@@ -211,6 +213,28 @@ void Lowering::finish() {
     n.vector_dim = 2;  // parts, groups of rows, columns: in this order
   else if (scheduled_)
     schedule_loops(n);
+}
+
+// What all accesses to a buffer have in common is a matter of its pointer: the steps of a sequence are then one kernel.
+void Lowering::begin_buffers_where_they_are_read() {
+  const auto each_access = [&](auto&& f) {
+    for (Expr& e : nest().exprs)
+      if (e.kind == ExprKind::Load) f(e.access);
+    for (Stage& s : nest().stages)
+      for (Store& store : s.stores) f(store.access);
+  };
+  constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
+  std::vector<int64_t> least(nest().buffers.size(), kNone);
+  each_access([&](const Access& a) {
+    int64_t& l = least[static_cast<size_t>(a.buffer)];
+    l = std::min(l, a.index.offset.value);
+  });
+  for (size_t b = 0; b < least.size(); ++b) {
+    // Guarded reads may begin before the buffer: those stay as they are.
+    if (out_.memory[b].root < 0 || least[b] < 0 || least[b] == kNone) least[b] = 0;
+    out_.memory[b].byte_offset += least[b] * element_size(nest().buffers[b].dtype);
+  }
+  each_access([&](Access& a) { a.index.offset.value -= least[static_cast<size_t>(a.buffer)]; });
 }
 
 void Lowering::name() {

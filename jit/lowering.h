@@ -139,6 +139,7 @@ class Lowering {
   void check_hazards() const;
   IndexMap map_of(const Affine& a) const;
   void finish();
+  void begin_buffers_where_they_are_read();
   void name();
 
   struct StoreIndex {
