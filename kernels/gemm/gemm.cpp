@@ -24,6 +24,8 @@ namespace {
 constexpr int64_t kPanelBytes = int64_t{192} << 10;  // packed B that is passed over by all rows of a chunk: stays in the second-level cache
 constexpr int64_t kChunkBytes = int64_t{256} << 10;  // packed A of one chunk of rows
 constexpr int64_t kInPlaceTiles = 6;                 // rows of tiles below which reading B in place beats packing it
+constexpr int64_t kInPlaceColumns = 1024;            // columns of B up to which A is read in place
+constexpr int64_t kInPlaceK = 16;                    // likewise, from which k on
 constexpr int64_t kDotRows = 12;                     // rows of A up to which dot products along k beat tiles
 constexpr int64_t kRegionBytes = int64_t{12} << 10;  // of C that an epilogue sees at once
 constexpr int64_t kDotColumns = 4;                   // last columns that are dot products rather than a vector that is nearly empty
@@ -61,9 +63,14 @@ struct Product {
       epilogue.fn(epilogue.context, {data, batch, row, rows, column, columns, c_row, c_column});
   }
 
-  // Reading A in place: worth it when few columns would share the packed rows. Rows whose distance is a multiple of the page size
-  // share cache sets, so fewer of them are taken together.
-  bool reads_a_in_place() const { return native() && a_k == 1 && n <= 2 * panel(); }
+  // Reading A in place: worth it unless so many columns share the packed rows that packing them costs nothing. Rows whose distance is a
+  // multiple of the page size share cache sets, so fewer of them are taken together.
+  bool reads_a_in_place() const {
+    if (!native() || a_k != 1) return false;
+    if (n <= 2 * panel()) return true;
+    const int64_t distance = a_row * size();
+    return n <= kInPlaceColumns && k >= kInPlaceK && distance <= (distance % 2048 == 0 ? 4096 : 16384);
+  }
   int64_t rows_of_tile() const {
     if (reads_a_in_place() && m > 1 && k >= 64 && a_row * size() % 2048 == 0) return std::min(set.rows, 7);
     return set.rows;

@@ -123,6 +123,8 @@ void tile_strided(int64_t k, const typename I::T* a, int64_t a_row, const typena
   typename I::V acc[R][N];
   clear_tile<I, R, N>(acc);
   for (int64_t p = 0; p < k; ++p, b += b_k) {
+    __builtin_prefetch(b + kRowsAhead * b_k);
+    if (N * I::lanes * sizeof(typename I::T) > 64) __builtin_prefetch(b + kRowsAhead * b_k + I::lanes);
     typename I::V x[N];
     TAILOR_UNROLL
     for (int v = 0; v < N; ++v) x[v] = I::load(b + v * I::lanes);

@@ -1,6 +1,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "jit/program.h"
 #include "jit/run_graph.h"
 
 namespace tailor::jit {
@@ -456,6 +457,29 @@ TEST(Lower, SmallProducts) {
     return %6, %5
   })",
                  kReduced);
+}
+
+TEST(Lower, SlicesOfOneTensorShareAKernel) {
+  const ir::Graph graph = ir::parse_graph(R"(graph "slices" {
+    %0: f32[3, 5, 24] = placeholder "x"
+    %1: f32[5, 5] = placeholder "w"
+    %2: f32[5, 8] = placeholder "y"
+    %3 = select(%0, dim=0, index=1)
+    %4 = select(%0, dim=0, index=2)
+    %5 = slice(%3, dim=1, start=8, end=16, step=1)
+    %6 = slice(%4, dim=1, start=16, end=24, step=1)
+    %7 = mm(%1, %2)
+    %8 = add(%7, %5)
+    %9 = mm(%1, %8)
+    %10 = add(%9, %6)
+    return %10
+  })");
+  check_backends(graph, kReduced);
+  const Program program = lower_program(graph, {});
+  std::map<std::string, int> nests;
+  for (const LoweredNest& n : program.nests) ++nests[to_string(n.nest)];
+  EXPECT_EQ(program.nests.size(), 2u);
+  EXPECT_EQ(nests.size(), 1u);
 }
 
 TEST(Lower, EmptyTensors) {
