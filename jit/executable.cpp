@@ -2,6 +2,7 @@
 
 #include "ir/host_tensor.h"
 #include "ir/interpreter.h"
+#include "jit/fold_affine.h"
 #include "jit/launch_list.h"
 #include "runtime/log.h"
 
@@ -67,8 +68,9 @@ std::shared_ptr<const Executable> compile(const Graph& graph, const CompileOptio
   log_program(compiled->program);
   Program& program = compiled->program;
   std::vector<Launch> launches = std::move(program.launches);
-  const auto list = std::make_shared<LaunchList>(compiled, std::move(launches), program.outputs, program.blocks);
-  list->find_packs(steady_inputs(program.graph, options.lasting));
+  const auto list = std::make_shared<LaunchList>(compiled, std::move(launches), program.outputs, program.blocks,
+                                                 steady_inputs(program.graph, options.lasting));
+  list->find_weights();
   if (log_enabled(LogChannel::Code, LogLevel::Debug)) log_here(LogChannel::Code, graph.name, list->dump("llvm"), LogLevel::Debug);
   return list;
 }

@@ -19,6 +19,8 @@ struct CompileOptions {
   bool fast_math = false;
   /// Placeholders (by position) whose values may stay the same from call to call: parameters, captured tensors.
   std::vector<int> lasting = {};
+  /// Scales and shifts of channels become part of lasting weights, and what is computed from those alone is computed once.
+  bool fold_weights = true;
   /// Families keep what gives them the graph, and compare every binding with the program lowered at its size.
   bool check_bindings = false;
 };

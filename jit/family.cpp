@@ -8,6 +8,7 @@
 #include <set>
 
 #include "jit/family_program.h"
+#include "jit/fold_affine.h"
 #include "runtime/log.h"
 
 // Why a family is right between the sizes at which it was looked at: every number of a lowered program is made of sizes by additions,

@@ -21,8 +21,8 @@ namespace {
 class Bound final : public LaunchList {
  public:
   Bound(std::shared_ptr<const FamilyProgram> family, std::vector<int64_t> values, std::vector<Launch> launches,
-        std::vector<OutputPlan> outputs, std::span<const Block> blocks)
-      : LaunchList(family->compiled, std::move(launches), std::move(outputs), blocks),
+        std::vector<OutputPlan> outputs, std::vector<Block> blocks)
+      : LaunchList(family->compiled, std::move(launches), std::move(outputs), std::move(blocks), family->steady),
         family_(std::move(family)),
         values_(std::move(values)) {
     for (const int f : family_->scalars) more_scalars_.push_back(values_[static_cast<size_t>(f)]);
@@ -40,7 +40,7 @@ class Bound final : public LaunchList {
       if (auto* contraction = std::get_if<ContractionLaunch>(&launch)) nest = &contraction->tail;
       if (nest != nullptr) nest->sizes = first[static_cast<size_t>(nest->index)];
     }
-    find_packs(family_->steady);
+    find_weights();
   }
 
   std::string dump(std::string_view what) const override {
@@ -71,7 +71,7 @@ class FamilyOfSizes final : public Family {
     std::vector<Block> blocks = model.blocks;
     write_launches(launches, outputs, blocks, p.launch_patches, values);
     if (p.check) check_binding(symbols, launches, outputs, blocks, values);
-    return std::make_shared<Bound>(program_, std::move(values), std::move(launches), std::move(outputs), blocks);
+    return std::make_shared<Bound>(program_, std::move(values), std::move(launches), std::move(outputs), std::move(blocks));
   }
   std::span<const SymbolRange> ranges() const override { return program_->ranges; }
   const CompileReport& report() const override { return program_->compiled->program.report; }

@@ -2,14 +2,26 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 
 #include "jit/arena.h"
 #include "jit/kernel_cache.h"
+#include "runtime/storage.h"
 
 namespace tailor::jit {
 
+namespace {
+
+uint64_t next_id() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
+}  // namespace
+
 void compile_kernels(CompiledProgram& compiled, const CompileOptions& options) {
   const std::vector<LoweredNest>& lowered = compiled.program.nests;
+  compiled.id = next_id();
   compiled.kernels.assign(lowered.size(), nullptr);
   if (options.backend != Backend::Llvm || lowered.empty()) return;
   std::vector<const LoopNest*> nests;
@@ -26,17 +38,46 @@ void compile_kernels(CompiledProgram& compiled, const CompileOptions& options) {
   report.artifacts = found.artifacts;
 }
 
+namespace {
+
+constexpr int64_t kAlignment = 64;
+
+int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+/// Results of launches that ran ahead.
+class Computed final : public kernels::Prepacked {
+ public:
+  explicit Computed(int64_t bytes) : memory_(Storage::allocate(static_cast<size_t>(bytes), Device())) {}
+  int64_t bytes() const override { return static_cast<int64_t>(memory_->bytes()); }
+  std::byte* data() const { return static_cast<std::byte*>(memory_->data()); }
+
+ private:
+  IntrusivePtr<Storage> memory_;
+};
+
+void run_launch(const Launch& launch, std::byte* const* bases, const int64_t* scalars, const Packs& packs) {
+  std::visit([&](const auto& l) { l.run(bases, scalars, packs); }, launch);
+}
+
+}  // namespace
+
 LaunchList::LaunchList(std::shared_ptr<const CompiledProgram> compiled, std::vector<Launch> launches, std::vector<OutputPlan> outputs,
-                       std::span<const Block> blocks)
-    : compiled_(std::move(compiled)), launches_(std::move(launches)), outputs_(std::move(outputs)), report_(compiled_->program.report) {
+                       std::vector<Block> blocks, std::vector<bool> steady)
+    : compiled_(std::move(compiled)),
+      launches_(std::move(launches)),
+      outputs_(std::move(outputs)),
+      report_(compiled_->program.report),
+      inputs_(static_cast<size_t>(compiled_->program.inputs)),
+      steady_(std::move(steady)) {
   const Program& program = compiled_->program;
+  place_ahead(blocks);
   std::vector<int64_t> offsets(blocks.size());
   report_.arena_bytes = place_blocks(blocks, offsets);
   const auto place = [&](Pointer& p) {
     if (p.place < 0) return;
     if (p.base == program.arena_base())
       p.byte_offset += offsets[static_cast<size_t>(p.place)];
-    else
+    else if (p.base == program.arena_base() + 1)
       p.byte_offset += reinterpret_cast<int64_t>(program.graph.nodes[static_cast<size_t>(p.place)].constant->bytes.data());
   };
   const auto link = [&](NestLaunch& nest) {
@@ -56,14 +97,57 @@ LaunchList::LaunchList(std::shared_ptr<const CompiledProgram> compiled, std::vec
         launch);
 }
 
+// Their results get bases of their own, and no room in the arena's plan.
+void LaunchList::place_ahead(std::vector<Block>& blocks) {
+  const Program& program = compiled_->program;
+  units_ = ahead_units(program, launches_, steady_);
+  if (units_.empty()) return;
+  unit_blocks_ = blocks;
+  struct Place {
+    int base = -1;
+    int64_t offset = 0;
+  };
+  std::vector<Place> places(blocks.size());
+  std::vector<Launch> ordered;
+  std::vector<bool> moved(launches_.size(), false);
+  for (AheadUnit& unit : units_) {
+    Ahead& ahead = ahead_.emplace_back();
+    const int base = program.arena_base() + 1 + static_cast<int>(ahead_.size());
+    for (const int b : unit.blocks) {
+      Block& block = blocks[static_cast<size_t>(b)];
+      places[static_cast<size_t>(b)] = {base, ahead.bytes};
+      ahead.bytes += aligned(block.bytes);
+      block.bytes = 0;
+    }
+    ahead_bytes_ += ahead.bytes;
+    ahead.inputs = unit.inputs;
+    ahead.first = static_cast<int>(ordered.size());
+    for (int& i : unit.launches) {
+      moved[static_cast<size_t>(i)] = true;
+      ordered.push_back(std::move(launches_[static_cast<size_t>(i)]));
+      i = static_cast<int>(ordered.size()) - 1;
+    }
+    ahead.end = static_cast<int>(ordered.size());
+  }
+  for (size_t i = 0; i < launches_.size(); ++i)
+    if (!moved[i]) ordered.push_back(std::move(launches_[i]));
+  launches_ = std::move(ordered);
+  const auto place = [&](Pointer& p) {
+    if (p.place < 0 || p.base != program.arena_base()) return;
+    const Place& at = places[static_cast<size_t>(p.place)];
+    if (at.base >= 0) p.base = at.base, p.byte_offset += at.offset;
+  };
+  for (Launch& launch : launches_) std::visit([&](auto& l) { each_pointer(l, place); }, launch);
+}
+
 void LaunchList::run(std::span<void* const> inputs, std::span<const int64_t> scalars, std::span<void* const> outputs,
                      const Prepared* prepared) const {
   const Packs packs = prepared != nullptr ? Packs(prepared->packs) : Packs();
-  constexpr size_t kInline = 48;
+  constexpr size_t kInline = 96;
   std::array<std::byte*, kInline> few;
   std::vector<std::byte*> many;
   std::byte** bases = few.data();
-  const size_t count = inputs.size() + outputs_.size() + 2;
+  const size_t count = base_count();
   if (count > kInline) {
     many.resize(count);
     bases = many.data();
@@ -71,65 +155,109 @@ void LaunchList::run(std::span<void* const> inputs, std::span<const int64_t> sca
   std::byte** base = bases;
   for (void* p : inputs) *base++ = static_cast<std::byte*>(p);
   for (size_t i = 0; i < outputs_.size(); ++i) *base++ = i < outputs.size() ? static_cast<std::byte*>(outputs[i]) : nullptr;
-  const ArenaLease arena(static_cast<size_t>(report_.arena_bytes));
+  int64_t bytes = report_.arena_bytes;
+  const auto result_of = [&](size_t unit) -> std::byte* {
+    if (prepared == nullptr || unit >= prepared->computed.size() || !prepared->computed[unit]) return nullptr;
+    return static_cast<const Computed&>(*prepared->computed[unit]).data();
+  };
+  for (size_t u = 0; u < ahead_.size(); ++u)
+    if (result_of(u) == nullptr) bytes += ahead_[u].bytes;
+  const ArenaLease arena(static_cast<size_t>(bytes));
   *base++ = arena.data();
-  *base = nullptr;
-  if (more_scalars_.empty()) return run_all(bases, scalars.data(), packs);
-  std::vector<int64_t> all(scalars.begin(), scalars.end());
-  all.insert(all.end(), more_scalars_.begin(), more_scalars_.end());
-  run_all(bases, all.data(), packs);
-}
-
-void LaunchList::run_all(std::byte* const* bases, const int64_t* scalars, const Packs& packs) const {
-  for (const Launch& launch : launches_) std::visit([&](const auto& l) { l.run(bases, scalars, packs); }, launch);
-}
-
-std::vector<bool> steady_inputs(const ir::Graph& graph, std::span<const int> lasting) {
-  const ir::MemoryMap memory(graph);
-  std::vector<bool> steady;
-  for (const ir::Node& node : graph.nodes) {
-    if (node.kind != ir::NodeKind::Placeholder) continue;
-    const bool listed = std::find(lasting.begin(), lasting.end(), static_cast<int>(steady.size())) != lasting.end();
-    steady.push_back(listed && !memory.is_written(memory.of(node.outputs[0])));
+  *base++ = nullptr;
+  std::vector<int64_t> all;
+  const int64_t* numbers = scalars.data();
+  if (!more_scalars_.empty()) {
+    all.assign(scalars.begin(), scalars.end());
+    all.insert(all.end(), more_scalars_.begin(), more_scalars_.end());
+    numbers = all.data();
   }
-  return steady;
+  std::byte* room = arena.data() + report_.arena_bytes;
+  for (size_t u = 0; u < ahead_.size(); ++u) {
+    const Ahead& ahead = ahead_[u];
+    if (std::byte* const there = result_of(u)) {
+      *base++ = there;
+      continue;
+    }
+    *base++ = room;
+    room += ahead.bytes;
+    for (int i = ahead.first; i < ahead.end; ++i) run_launch(launches_[static_cast<size_t>(i)], bases, numbers, {});
+  }
+  const auto first = static_cast<size_t>(ahead_.empty() ? 0 : ahead_.back().end);
+  for (size_t i = first; i < launches_.size(); ++i) run_launch(launches_[i], bases, numbers, packs);
 }
 
-void LaunchList::find_packs(const std::vector<bool>& steady) {
-  if (std::find(steady.begin(), steady.end(), true) == steady.end()) return;
+void LaunchList::find_weights() {
+  if (std::find(steady_.begin(), steady_.end(), true) == steady_.end()) return;
   const Program& program = compiled_->program;
-  const std::vector<std::byte*> bases(steady.size() + outputs_.size() + 2, nullptr);
-  const std::vector<int64_t> scalars(static_cast<size_t>(program.scalars) + more_scalars_.size(), 0);
-  for (Launch& launch : launches_) {
-    auto* contraction = std::get_if<ContractionLaunch>(&launch);
-    LibraryLaunch* call = contraction != nullptr ? &contraction->call : std::get_if<LibraryLaunch>(&launch);
+  for (size_t u = 0; u < ahead_.size(); ++u) {
+    ahead_[u].key = std::to_string(compiled_->id) + " " + unit_name(units_[u], launches_, unit_blocks_, more_scalars_);
+    weights_.insert(weights_.end(), ahead_[u].inputs.begin(), ahead_[u].inputs.end());
+  }
+  const std::vector<std::byte*> bases(base_count(), nullptr);
+  std::vector<int64_t> scalars(static_cast<size_t>(program.scalars), 0);
+  scalars.insert(scalars.end(), more_scalars_.begin(), more_scalars_.end());
+  for (size_t l = static_cast<size_t>(ahead_.empty() ? 0 : ahead_.back().end); l < launches_.size(); ++l) {
+    auto* contraction = std::get_if<ContractionLaunch>(&launches_[l]);
+    LibraryLaunch* call = contraction != nullptr ? &contraction->call : std::get_if<LibraryLaunch>(&launches_[l]);
     const kernels::Contraction* known = call != nullptr ? kernels::find_contraction(*call->op) : nullptr;
     if (known == nullptr || known->prepacking.key == nullptr) continue;
     const LibraryLaunch::Argument& w = call->operands[known->prepacking.operand];
-    const auto base = static_cast<size_t>(w.pointer.base);
-    if (w.kind != LibraryLaunch::Argument::Kind::Tensor || base >= steady.size() || !steady[base] || w.pointer.scalar >= 0) continue;
+    if (w.kind != LibraryLaunch::Argument::Kind::Tensor || w.pointer.scalar >= 0) continue;
+    const int ahead = w.pointer.base - program.arena_base() - 2;
+    if (ahead < 0 && (w.pointer.base >= program.inputs || !steady_[static_cast<size_t>(w.pointer.base)])) continue;
     std::string key;
     call->run(bases.data(), scalars.data(), {}, [&](const kernels::Call& c) { key = known->prepacking.key(c); });
     if (key.empty()) continue;
     call->pack = static_cast<int>(packs_.size());
-    packs_.push_back({call, w.pointer.base, key + " at " + std::to_string(w.pointer.byte_offset), known->prepacking});
-    weights_.push_back(w.pointer.base);
+    packs_.push_back({call, w.pointer.base, ahead, key + " at " + std::to_string(w.pointer.byte_offset), known->prepacking});
+    if (ahead < 0) weights_.push_back(w.pointer.base);
   }
   std::sort(weights_.begin(), weights_.end());
   weights_.erase(std::unique(weights_.begin(), weights_.end()), weights_.end());
 }
 
+// Empty: the values of one of them may change unseen.
+std::string LaunchList::identity_of(std::span<const int> inputs, std::span<const ValueIdentity> identities) const {
+  std::string name = " of";
+  for (const int input : inputs) {
+    const auto weight = std::lower_bound(weights_.begin(), weights_.end(), input);
+    const ValueIdentity& id = identities[static_cast<size_t>(weight - weights_.begin())];
+    if (!id.known()) return "";
+    name += " " + std::to_string(id.tensor) + "." + std::to_string(id.version);
+  }
+  return name;
+}
+
 std::shared_ptr<const Prepared> LaunchList::prepare(std::span<void* const> inputs, std::span<const ValueIdentity> identities) const {
-  std::vector<std::byte*> bases(inputs.size() + outputs_.size() + 2, nullptr);
+  std::vector<std::byte*> bases(base_count(), nullptr);
   for (size_t i = 0; i < inputs.size(); ++i) bases[i] = static_cast<std::byte*>(inputs[i]);
-  const std::vector<int64_t> scalars(static_cast<size_t>(compiled_->program.scalars) + more_scalars_.size(), 0);
+  std::vector<int64_t> scalars(static_cast<size_t>(compiled_->program.scalars), 0);
+  scalars.insert(scalars.end(), more_scalars_.begin(), more_scalars_.end());
   auto prepared = std::make_shared<Prepared>();
+  for (size_t u = 0; u < ahead_.size(); ++u) {
+    const Ahead& ahead = ahead_[u];
+    auto& computed = prepared->computed.emplace_back();
+    const std::string values = identity_of(ahead.inputs, identities);
+    if (values.empty()) continue;
+    std::byte*& base = bases[bases.size() - ahead_.size() + u];
+    computed = shared_pack(ahead.key + values, [&] {
+      const auto made = std::make_shared<const Computed>(ahead.bytes);
+      base = made->data();
+      for (int i = ahead.first; i < ahead.end; ++i) run_launch(launches_[static_cast<size_t>(i)], bases.data(), scalars.data(), {});
+      return made;
+    });
+    base = static_cast<const Computed&>(*computed).data();
+  }
   for (const Pack& p : packs_) {
     auto& pack = prepared->packs.emplace_back();
-    const auto weight = std::lower_bound(weights_.begin(), weights_.end(), p.input);
-    const ValueIdentity& id = identities[static_cast<size_t>(weight - weights_.begin())];
-    if (!id.known()) continue;
-    pack = shared_pack(p.key + " of " + std::to_string(id.tensor) + "." + std::to_string(id.version), [&] {
+    std::string values;
+    if (p.ahead < 0)
+      values = identity_of({&p.input, 1}, identities);
+    else if (prepared->computed[static_cast<size_t>(p.ahead)])
+      values = " of " + ahead_[static_cast<size_t>(p.ahead)].key + identity_of(ahead_[static_cast<size_t>(p.ahead)].inputs, identities);
+    if (values.empty()) continue;
+    pack = shared_pack(p.key + values, [&] {
       std::shared_ptr<const kernels::Prepacked> made;
       p.launch->run(bases.data(), scalars.data(), {}, [&](const kernels::Call& call) { made = p.how.pack(call); });
       return made;

@@ -22,7 +22,8 @@ Packs& packs() {
 
 int64_t Prepared::bytes() const {
   int64_t sum = 0;
-  for (const auto& pack : packs) sum += pack ? pack->bytes() : 0;
+  for (const auto* list : {&computed, &packs})
+    for (const auto& pack : *list) sum += pack ? pack->bytes() : 0;
   return sum;
 }
 

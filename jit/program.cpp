@@ -8,8 +8,10 @@
 #include "ir/choices.h"
 #include "ir/host_tensor.h"
 #include "ir/passes/passes.h"
+#include "jit/ahead.h"
 #include "jit/batch_last.h"
 #include "jit/concatenate.h"
+#include "jit/fold_affine.h"
 #include "jit/lower.h"
 #include "jit/regroup_products.h"
 #include "kernels/epilogue.h"
@@ -48,9 +50,14 @@ class Lowerer {
     const bool eager = options.backend == Backend::Eager;
     const TraceSpan span("passes", "passes");
     out_.report.ops = static_cast<int>(graph.nodes.size());
-    out_.graph = eager ? ir::decompose(graph, [](const Graph&, const Node& n) { return kernels::find_kernel(*n.op) != nullptr; })
-                       : write_parts_in_place(put_batch_last(
-                             regroup_products(ir::optimize(graph, [](const Graph&, const Node& n) { return is_called_whole(n); }))));
+    if (eager) {
+      out_.graph = ir::decompose(graph, [](const Graph&, const Node& n) { return kernels::find_kernel(*n.op) != nullptr; });
+    } else {
+      out_.graph = ir::optimize(graph, [](const Graph&, const Node& n) { return is_called_whole(n); });
+      if (options.fold_weights) out_.graph = fold_affine(out_.graph, steady_inputs(out_.graph, options.lasting));
+      out_.graph = write_parts_in_place(put_batch_last(regroup_products(out_.graph)));
+      if (options.fold_weights) ahead_ = nodes_ahead(out_.graph, steady_inputs(out_.graph, options.lasting));
+    }
     out_.report.passes_ms = clock_.lap();
   }
 
@@ -86,6 +93,8 @@ class Lowerer {
     if (fuse_options.alone)
       for (size_t i = 0; i < graph().nodes.size(); ++i) fuse_options.library.insert(static_cast<int>(i));
     int parts = 0;
+    if (!ahead_.empty()) ++parts;
+    for (const int n : ahead_) fuse_options.part[n] = parts;
     std::set<int> plain;
     for (;;) {
       out_.groups = fuse(graph(), *memory_, fuse_options);
@@ -187,12 +196,14 @@ class Lowerer {
       out_.launches.emplace_back(std::move(copy));
     }
     for (size_t g = 0; g < out_.groups.size(); ++g) {
+      out_.ahead.resize(out_.launches.size(), false);
       if (out_.groups[g].library)
         out_.launches.emplace_back(library_launch(graph().nodes[static_cast<size_t>(out_.groups[g].nodes[0])]));
       else if (out_.groups[g].anchor >= 0)
         launch_contraction(g);
       else
         launch_nest(static_cast<size_t>(nest_of_[g]));
+      out_.ahead.resize(out_.launches.size(), ahead_.contains(out_.groups[g].nodes.front()));
     }
     for (const OutputCopy& c : plan_.copies) {
       LibraryLaunch copy = call("copy_");
@@ -204,6 +215,7 @@ class Lowerer {
       copy.outputs = {target};
       out_.launches.emplace_back(std::move(copy));
     }
+    out_.ahead.resize(out_.launches.size(), false);
   }
 
   static LibraryLaunch call(std::string_view op) {
@@ -282,6 +294,7 @@ class Lowerer {
   const CompileOptions options_;
   Clock clock_;
   Program out_;
+  std::set<int> ahead_;  // nodes that weights are computed by
   MemoryPlan plan_;
   std::optional<MemoryMap> memory_;
   std::vector<int> scalar_index_, nest_of_;

@@ -23,6 +23,7 @@ struct Program {
   std::vector<OutputPlan> outputs;
   std::vector<Block> blocks;     // of the arena
   std::vector<Launch> launches;  // in order; their pointers wait for place_pointers
+  std::vector<bool> ahead;       // by launch: it computes what nodes_ahead() (jit/ahead.h) names
   int inputs = 0, scalars = 0;
   CompileReport report;
 

@@ -105,6 +105,7 @@ jit::CompileOptions Entry::compile_options() const {
   jit::CompileOptions options;
   options.backend = jit_backend(options_.backend);
   options.fast_math = options_.fast_math;
+  options.fold_weights = options_.fold_weights;
   return options;
 }
 

@@ -46,6 +46,7 @@ struct CompileOptions {
   bool suppress_errors = true;      // a compile failure runs op by op and is logged once; false: it throws
   bool error_on_recompile = false;  // throw instead of compiling a second time
   bool fast_math = false;           // relaxed arithmetic
+  bool fold_weights = true;         // what is computed from parameters alone (folded batch norms) is computed once, while they last
   bool async = false;               // compile on another thread; calls run eagerly meanwhile
   bool wait_for_compile = false;    // a call that meets another thread making an entry waits for it; else it runs eagerly
   bool when_worth_it = false;       // compile a kind of call once it has come often enough to pay
