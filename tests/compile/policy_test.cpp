@@ -11,6 +11,7 @@
 
 #include "frontend/compile/policy.h"
 #include "support/expect.h"
+#include "support/sanitizers.h"
 
 namespace tailor {
 namespace {
@@ -424,9 +425,7 @@ TEST(Async, SeveralThreads) {
 }
 
 TEST(Async, SurvivesFork) {
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "the sanitizer allows no threads in a forked child";
-#endif
+  if (testing::kThreadSanitizer) GTEST_SKIP() << "the sanitizer allows no threads in a forked child";
   auto f = compile([](const Tensor& x) { return (x * 5 - 1).tanh(); }, {.dynamic = Dynamic::Never, .async = true});
   for (int64_t n = 1; n <= 6; ++n) f(ones({n}));  // some are still waiting
   const pid_t child = fork();

@@ -7,6 +7,7 @@
 #include <barrier>
 #include <thread>
 
+#include "support/sanitizers.h"
 #include "tailor/threads.h"
 #include "traps/both_ways.h"
 
@@ -267,9 +268,7 @@ TEST(Threads, ExceptionsAtEveryOp) {
 
 // A21
 TEST(Threads, ForkAfterUse) {
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "the sanitizer allows no threads in a forked child";
-#endif
+  if (testing::kThreadSanitizer) GTEST_SKIP() << "the sanitizer allows no threads in a forked child";
   auto f = compile([](Tensor x) { return (x + 1).sum(); });
   const Tensor x = zeros({1000000});
   EXPECT_EQ(f(x).item<float>(), 1000000);
