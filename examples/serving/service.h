@@ -111,14 +111,15 @@ inline std::vector<Policy> policies(const std::shared_ptr<Encoder>& net) {
                    [f] { return std::vector{f.stats()}; }});
   };
   compiled("static", {.dynamic = tl::Dynamic::Never}, false);
-  compiled("automatic", {}, false);
-  compiled("marked", {}, true);
+  compiled("automatic", {.wait_for_compile = true}, false);
+  compiled("automatic, no wait", {}, false);
+  compiled("marked", {.wait_for_compile = true}, true);
   {
     const auto f = tl::bucketed(
         body,
         {{.name = "batch", .policy = tl::BucketPolicy::powers_of_two(), .arguments = {{0, 0}}, .results = {{0, 0}}},
          {.name = "length", .policy = tl::BucketPolicy::powers_of_two(), .arguments = {{0, 1}}, .mask = 2, .results = {{0, 1}}}},
-        {.name = "bucketed", .dynamic = tl::Dynamic::Never, .cache_size_limit = 64});
+        {.name = "bucketed", .dynamic = tl::Dynamic::Never, .cache_size_limit = 64, .wait_for_compile = true});
     all.push_back({"bucketed", [f](const Request& r) { return f(r.x, r.gate, {}); }, [f] { return std::vector{f.stats()}; },
                    [f] { return f.padding().waste(); }});
   }
@@ -126,7 +127,8 @@ inline std::vector<Policy> policies(const std::shared_ptr<Encoder>& net) {
     // The caller looks at the gate and chooses the function: no branch is left inside.
     const auto half = [net](const tl::Tensor& x) { return net->run(x, {}, 0, 2); };
     const auto whole = [net](const tl::Tensor& x) { return net->run(x, {}, 0, 4); };
-    const auto shallow = tl::compile(half, {.name = "shallow"}), deep = tl::compile(whole, {.name = "deep"});
+    const auto shallow = tl::compile(half, {.name = "shallow", .wait_for_compile = true}),
+               deep = tl::compile(whole, {.name = "deep", .wait_for_compile = true});
     all.push_back({"split by branch",
                    [shallow, deep](const Request& r) { return (r.gate.mean() > 0.5).item<bool>() ? deep(r.x) : shallow(r.x); },
                    [shallow, deep] {

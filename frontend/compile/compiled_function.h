@@ -59,7 +59,7 @@ class CompiledFunction {
   // miss.cpp
   void miss(const CallOps& ops, const FlatValue& arguments, const guards::CallDescriptor& call, CallState state);
   std::vector<MissRecord> first_failures(const Entries& entries, const guards::CallDescriptor& call) const;
-  bool widen(const CallOps& ops, const FlatValue& arguments, const guards::CallDescriptor& call, const CallState& state);
+  std::shared_ptr<Entry> widened(const Entries& all, const FlatValue& arguments, const guards::CallDescriptor& call);
   std::optional<EagerReason> why_eager(const Entries& entries, const guards::CallDescriptor& call);
   bool pays(uint64_t pattern) const;
   void note_misses(const std::vector<MissRecord>& misses, std::optional<EagerReason> eager, int entry);

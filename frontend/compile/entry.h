@@ -159,6 +159,7 @@ class Entry final : public follow::EntryHost, public std::enable_shared_from_thi
   jit::CompileOptions compile_options() const override;
   bool fullgraph() const override { return options_.fullgraph; }
   bool suppress_errors() const override { return options_.suppress_errors; }
+  bool wait_for_compile() const override { return options_.wait_for_compile; }
   bool dynamic() const override { return options_.dynamic != Dynamic::Never; }
   bool all_dynamic() const override { return options_.dynamic == Dynamic::Always; }
   bool may_compile() override;

@@ -23,26 +23,31 @@ std::string called(const FunctionRecord& record) { return record.options.name.em
 }  // namespace
 
 void CompiledFunction::miss(const CallOps& ops, const FlatValue& arguments, const guards::CallDescriptor& call, CallState state) {
+  // One thread at a time changes entries; a second one that meets something new is served by eager code meanwhile, or waits.
+  std::unique_lock recording(recording_, std::try_to_lock);
+  if (!recording && options_.wait_for_compile && current_stance() == Stance::Default) recording.lock();
   const Entries all = *thread_view().entries;
+  for (const std::shared_ptr<Entry>& entry : all) {  // made or widened since the look-up
+    if (entry->guards()->set.check(call)) {
+      if (recording) recording.unlock();
+      return run(entry, ops, arguments, call, state);
+    }
+  }
   const uint64_t number = record_.misses.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (widen(ops, arguments, call, state)) return;
-  if (const auto reason = why_eager(all, call)) {
+  if (recording) {
+    if (const std::shared_ptr<Entry> entry = widened(all, arguments, call)) {
+      recording.unlock();
+      state.widened = true;
+      return run(entry, ops, arguments, call, state);
+    }
+  }
+  std::optional<EagerReason> reason = why_eager(all, call);
+  if (!reason && !recording) reason = EagerReason::OtherThread;
+  if (reason) {
+    if (recording) recording.unlock();
     const bool told = number <= kToldMisses || number % kToldMisses == 0 || log_enabled(LogChannel::Recompiles) || tracing();
     note_misses(told && !all.empty() ? first_failures(all, call) : std::vector<MissRecord>(), reason, -1);
     return run_eagerly(ops, *reason, &call);
-  }
-  // One thread records at a time; a second one that meets something new is served by eager code meanwhile, or waits.
-  std::unique_lock recording(recording_, std::defer_lock);
-  if (options_.wait_for_compile) {
-    recording.lock();
-  } else if (!recording.try_lock()) {
-    return run_eagerly(ops, EagerReason::OtherThread, &call);
-  }
-  for (const auto& entry : *thread_view().entries) {  // added since the look-up
-    if (entry->guards()->set.check(call)) {
-      recording.unlock();
-      return run(std::shared_ptr<Entry>(entry), ops, arguments, call, state);
-    }
   }
   const std::shared_ptr<Entry> entry = make_entry(ops);
   const std::vector<MissRecord> failures = first_failures(all, call);
@@ -57,22 +62,16 @@ void CompiledFunction::miss(const CallOps& ops, const FlatValue& arguments, cons
 }
 
 /// A call that is like those of an entry but for sizes: they become symbolic, and the entry serves it. The number of entries stays.
-bool CompiledFunction::widen(const CallOps& ops, const FlatValue& arguments, const guards::CallDescriptor& call, const CallState& state) {
-  if (options_.dynamic == Dynamic::Never || options_.error_on_recompile || current_stance() != Stance::Default) return false;
-  std::unique_lock recording(recording_, std::try_to_lock);
-  if (!recording) return false;
-  const Entries all = *thread_view().entries;
+/// recording_ is held.
+std::shared_ptr<Entry> CompiledFunction::widened(const Entries& all, const FlatValue& arguments, const guards::CallDescriptor& call) {
+  if (options_.dynamic == Dynamic::Never || options_.error_on_recompile || current_stance() != Stance::Default) return nullptr;
   const std::vector<MissRecord> failures = first_failures(all, call);
   for (const std::shared_ptr<Entry>& entry : all) {
-    if (!entry->guards()->set.check(call) && !entry->widen(call, arguments.tensors)) continue;
+    if (!entry->widen(call, arguments.tensors)) continue;
     note_misses(failures, std::nullopt, entry->number);
-    recording.unlock();
-    CallState widened = state;
-    widened.widened = true;
-    run(entry, ops, arguments, call, widened);
-    return true;
+    return entry;
   }
-  return false;
+  return nullptr;
 }
 
 /// The first failing guard of every entry; that of the entry used last comes first: it is the one that the call might have hit.

@@ -253,10 +253,13 @@ bool Invocation::sizes_vary(Instance& end, std::vector<follow::SegmentFacts>& ca
 }
 
 void Invocation::compile_variant(Instance& end) {
-  // Whoever compiles in this tree meanwhile may be at the very same segment; this call has its values already.
+  // Whoever compiles in this tree meanwhile may be at the very same segment. This call has its values already, but the thread's next one
+  // would run op by op as well: where calls wait, it waits here.
   std::unique_lock lock(tree_.compiling(), std::try_to_lock);
+  if (!lock && host_.wait_for_compile()) lock.lock();
   follow::VariantList& variants = end.variants;
   if (!lock || variants.failed || variants.waiting || variants.count() >= follow::TraceLimits().variants) return;
+  if (is_served(end)) return;  // compiled meanwhile, or it is served but not by compiled code: what it writes is shared
   if (!host_.may_compile()) return;
   const bool first = variants.count() == 0 && end.step->symbolic.single_sizes == 0;
   try {

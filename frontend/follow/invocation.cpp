@@ -351,7 +351,7 @@ void Invocation::end_segment(StepKind kind, std::source_location where) {
     if (!first_new_step_) first_new_step_ = end->step;
   }
   if (mode_ == Mode::Following) {
-    if (path_.size() > segment_begin_ && !run_compiled(*end)) {
+    if (path_.size() > segment_begin_ && !run_compiled(*end) && !(other_thread_has_compiled() && run_compiled(*end))) {
       all_compiled_ = false;
       run_what_was_followed();
       compile_variant(*end);
@@ -367,6 +367,13 @@ void Invocation::end_segment(StepKind kind, std::source_location where) {
   followed_.store(path_.size(), std::memory_order_release);
   cursor_ = end;
   start_next_segment();
+}
+
+// Where nothing serves this call yet: waits for the thread that is compiling, if calls are to wait.
+bool Invocation::other_thread_has_compiled() {
+  if (last_variant_ || !host_.wait_for_compile()) return false;
+  const std::lock_guard wait(tree_.compiling());
+  return true;
 }
 
 // The newest form need not be of this call: nothing may have been compiled for it.
@@ -426,15 +433,20 @@ bool Invocation::serves(const follow::Variant& variant) const {
   return true;
 }
 
-bool Invocation::run_compiled(Instance& end) {
-  std::lock_guard lock(mutex_);
-  if (executed_ > segment_begin_) return false;  // another thread has asked for a value: the rest runs op by op
+/// Finds the compiled form that computes this call.
+bool Invocation::is_served(Instance& end) {
   last_variant_ = nullptr;
   for (const follow::Variant* v = end.variants.head(); v && !last_variant_; v = v->next) {
     if (serves(*v)) last_variant_ = v;
   }
   if (!last_variant_) last_variant_ = bind_symbolic(end);
-  if (!last_variant_) return false;
+  return last_variant_ != nullptr;
+}
+
+bool Invocation::run_compiled(Instance& end) {
+  std::lock_guard lock(mutex_);
+  if (executed_ > segment_begin_) return false;  // another thread has asked for a value: the rest runs op by op
+  if (!is_served(end)) return false;
   const follow::Variant& variant = *last_variant_;
   inputs_.clear();
   outputs_.clear();

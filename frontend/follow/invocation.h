@@ -33,6 +33,8 @@ class EntryHost {
   virtual bool may_compile() = 0;
   /// Takes what gives a variant its code, to be done later on another thread; false: it is done now.
   virtual bool compile_later(std::function<void()> finish) = 0;
+  /// Whether a call whose segment another thread compiles waits for it; else it runs op by op.
+  virtual bool wait_for_compile() const = 0;
   /// Whether sizes that differ may be other values of the same thing.
   virtual bool dynamic() const = 0;
   /// Whether all sizes of arguments are symbolic from the first compile on.
@@ -133,6 +135,8 @@ class alignas(64) Invocation final : public OpInterceptor {
   void end_segment(follow::StepKind kind, std::source_location where);
   bool serves(const follow::Variant& variant) const;
   bool run_compiled(follow::Instance& end);
+  bool is_served(follow::Instance& end);
+  bool other_thread_has_compiled();
   const follow::Variant* bind_symbolic(follow::Instance& end);
   follow::Instance* find_end(follow::StepKind kind);
   void run_op_by_op(size_t until);

@@ -48,7 +48,7 @@ struct CompileOptions {
   bool fast_math = false;           // relaxed arithmetic
   bool fold_weights = true;         // what is computed from parameters alone (folded batch norms) is computed once, while they last
   bool async = false;               // compile on another thread; calls run eagerly meanwhile
-  bool wait_for_compile = false;    // a call that meets another thread making an entry waits for it; else it runs eagerly
+  bool wait_for_compile = false;    // a call waits for another thread that compiles what it needs; else it runs eagerly
   bool when_worth_it = false;       // compile a kind of call once it has come often enough to pay
   int worth_it_after = 0;           // so often; 0: measured, C_compile / (C_eager - C_compiled)
   StormPolicy at_storm = StormPolicy::WhenWorthIt;

@@ -1,0 +1,182 @@
+// Threads that meet at one point of a call, stepped so that the outcome does not depend on who is faster.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <barrier>
+#include <thread>
+
+#include "frontend/follow/invocation.h"
+#include "runtime/log.h"
+#include "support/expect.h"
+
+namespace tailor {
+namespace {
+
+using testing::f32;
+
+void wait_until(const std::function<bool()>& done) {
+  while (!done()) std::this_thread::yield();
+}
+
+// ---- calls that wait for another thread's compile ------------------------------------------------------------------------
+
+// One entry, made by one thread while the others wait, serves every size: none of them makes an entry of its own, none runs eagerly.
+TEST(Waiting, CallsInOtherSizesWidenTheEntryThatTheyWaitedFor) {
+  constexpr int kThreads = 4, kRounds = 3;
+  for (int time = 0; time < 5; ++time) {
+    Compiled<Tensor(Tensor)> f;
+    std::atomic<bool> first{true};
+    f = compile(
+        [&](Tensor x) {
+          if (first.exchange(false)) wait_until([&] { return f.stats().calls == kThreads; });
+          return (x * 2 + 1).sum(1);
+        },
+        {.wait_for_compile = true});
+    std::vector<Stats> after(kRounds);
+    std::barrier<> step(kThreads);
+    std::vector<std::thread> threads;
+    std::atomic<int> wrong{0};
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t] {
+        for (int round = 0; round < kRounds; ++round) {
+          const Tensor y = f(ones({5 + t, 3}));
+          wrong += y.size(0) != 5 + t || y[0].item<float>() != 9;
+          step.arrive_and_wait();
+          if (t == 0) after[static_cast<size_t>(round)] = f.stats();
+          step.arrive_and_wait();
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    const Stats& s = after.back();
+    EXPECT_EQ(wrong, 0);
+    EXPECT_EQ(s.entries, 1);
+    EXPECT_EQ(s.misses, 2u) << "the first call, and one that made the size symbolic";
+    EXPECT_EQ(s.eager.all(), 0u);
+    EXPECT_EQ(s.symbolic_compiles, 1u);
+    EXPECT_EQ(s.hits - after[0].hits, static_cast<uint64_t>(kThreads * (kRounds - 1)));
+    EXPECT_EQ(s.recompiles, after[0].recompiles);
+  }
+}
+
+std::atomic<int> stage{0};
+
+// A thread compiles a path; another one comes to its end meanwhile.
+TEST(Waiting, ACallWaitsForTheSegmentThatAnotherThreadCompiles) {
+  for (int time = 0; time < 20; ++time) {
+    stage = 0;
+    static thread_local bool follower;
+    bool further = false;
+    const auto f = compile(
+        [&](Tensor x) {
+          Tensor y = x * 2;
+          if (further) y = y + 1;
+          if (follower) stage = 2;
+          return y;
+        },
+        {.wait_for_compile = true});
+    f(f32({1, 2}));
+    further = true;
+    set_logs("graph");
+    set_log_sink([](LogChannel, std::string_view, std::string_view) {  // compiled, not yet there for others
+      int begin = 0;
+      stage.compare_exchange_strong(begin, 1);
+      wait_until([] { return stage == 2; });
+    });
+    std::thread compiling([&] { EXPECT_VALUES(f(f32({1, 2})), 3, 5); });
+    std::thread following([&] {
+      wait_until([] { return stage == 1; });
+      follower = true;
+      EXPECT_VALUES(f(f32({3, 4})), 7, 9);
+    });
+    compiling.join();
+    following.join();
+    set_log_sink(nullptr);
+    set_logs("");
+    const Stats s = f.stats();
+    EXPECT_EQ(s.hits, 1u) << "the call that waited";
+    EXPECT_EQ(s.recompiles, 1u);
+    EXPECT_EQ(s.eager.all(), 0u);
+  }
+}
+
+// Inputs that share memory which is written run op by op; there is no other code that would help.
+TEST(Waiting, SharedMemoryCompilesNothing) {
+  const auto f = compile([](Tensor x, Tensor y) { return x.mul_(2) + y; });
+  f(ones({4}), ones({4}));
+  const Tensor base = ones({8});
+  for (int i = 0; i < 6; ++i) f(base.narrow(0, 0, 4), base.narrow(0, 2, 4));
+  EXPECT_EQ(f.stats().op_by_op, 6u);
+  EXPECT_EQ(f.stats().recompiles, 0u);
+}
+
+// ---- numbers that are lifted while another thread compiles -----------------------------------------------------------------
+
+struct Host final : follow::EntryHost {
+  std::function<void()> between;  // called while a segment is being put together
+  int compiled = 0;
+
+  std::string function_name() const override {
+    if (between) between();
+    return "f";
+  }
+  jit::CompileOptions compile_options() const override {
+    jit::CompileOptions options;
+    options.backend = jit::Backend::Interpreter;
+    return options;
+  }
+  bool fullgraph() const override { return false; }
+  bool suppress_errors() const override { return false; }
+  bool may_compile() override { return true; }
+  bool compile_later(std::function<void()>) override { return false; }
+  bool wait_for_compile() const override { return false; }
+  bool dynamic() const override { return true; }
+  bool all_dynamic() const override { return false; }
+  void on_variant_compiled(const follow::Variant&, bool) override { ++compiled; }
+  void on_op_by_op(std::string_view) override {}
+  void on_escape(std::source_location, bool) override {}
+  void on_lift(const follow::Step&, std::string_view) override {}
+  void on_divergence(const follow::Step*, const OpCall*) override {}
+  void on_compile_failure(std::string_view) override {}
+  void on_symbolic_compiled(const follow::SymbolicForm&) override {}
+  void on_symbolic_given_up(std::string_view) override {}
+  std::string argument_path(int argument) const override { return "args[" + std::to_string(argument) + "]"; }
+};
+
+// The numbers of a call are noted; another call shows that one of them varies; only then is the program made. What it takes for an
+// argument and what it takes for constant is of one moment: else the first call's number would be served to everybody.
+TEST(Lifting, WhileAnotherThreadPutsASegmentTogether) {
+  for (const bool view : {true, false}) {
+    SCOPED_TRACE(view ? "the place of a view" : "a number");
+    follow::TraceTree tree;
+    Host host;
+    const Tensor x = arange(8, kFloat32);
+    const auto call = [&](int64_t number) {
+      Invocation invocation(tree, host);
+      TensorImpl* const arguments[] = {static_cast<TensorImpl*>(x.head())};
+      invocation.begin(arguments);
+      current_interceptor() = &invocation;
+      Tensor y = view ? x.narrow(0, number, 2) + 1 : x * number;
+      current_interceptor() = nullptr;
+      invocation.finish();
+      const bool hit = invocation.hit_return() != nullptr;
+      invocation.end();
+      EXPECT_EQ(y[1].item<float>(), view ? static_cast<float>(number + 2) : static_cast<float>(number)) << number;
+      return hit;
+    };
+    bool stepped = false;
+    host.between = [&] {
+      if (std::exchange(stepped, true)) return;
+      std::thread([&] { EXPECT_FALSE(call(3)); }).join();
+    };
+    EXPECT_FALSE(call(2));
+    ASSERT_TRUE(stepped);
+    for (const int64_t number : {4, 5, 2, 1}) call(number);
+    EXPECT_TRUE(call(6));
+    EXPECT_EQ(host.compiled, 2);
+  }
+}
+
+}  // namespace
+}  // namespace tailor
