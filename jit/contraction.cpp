@@ -17,6 +17,7 @@ using ir::ValueId;
 namespace {
 
 constexpr size_t kMostTailBuffers = 32;
+constexpr int64_t kLine = 64;  // bytes of a cache line
 
 const Node& node_at(const Graph& graph, int n) { return graph.nodes[static_cast<size_t>(n)]; }
 
@@ -218,6 +219,23 @@ struct Context {
       launch.tail.kernel(buffers.data(), sizes.data(), self.scalars, begin, end);
     else
       interpret_nest(nest, buffers.data(), sizes.data(), self.scalars, begin, end);
+    if (!launch.ahead.empty()) self.fetch_after(r, sizes.data());
+  }
+
+  // Parts come row after row, and then further columns. A wrong guess costs next to nothing.
+  void fetch_after(const kernels::Region& r, const int64_t* sizes) const {
+    kernels::Region next = r;
+    next.row += r.rows;
+    if (next.row >= launch.rows) next.row = 0, next.column += r.columns;
+    if (next.column >= launch.columns) return;
+    const int64_t rows = std::min(r.rows, launch.rows - next.row), columns = std::min(r.columns, launch.columns - next.column);
+    for (const ContractionLaunch::Ahead& a : launch.ahead) {
+      const int64_t row = a.row.is_static() ? a.row.value : sizes[a.row.param];
+      const int64_t width = element_size(launch.tail.nest->buffers[a.buffer].dtype);
+      const std::byte* line = first[a.buffer] + (r.batch * launch.shifts[a.buffer].batch + next.row * row + next.column * a.column) * width;
+      for (int64_t i = 0; i < rows; ++i, line += row * width)
+        for (int64_t at = 0; at < columns * a.column * width; at += kLine) __builtin_prefetch(line + at, 0, 2);
+    }
   }
 };
 
@@ -263,6 +281,19 @@ void ContractionLaunch::choose_flat_columns() {
     for (const Store& store : s.stores)
       if (!fits(store.access)) return;
   flat_columns = columns;
+}
+
+void ContractionLaunch::choose_ahead() {
+  std::set<int> written;
+  for (const Stage& s : tail.nest->stages)
+    for (const Store& store : s.stores) written.insert(store.access.buffer);
+  ahead.clear();
+  for (const Expr& e : tail.nest->exprs) {
+    if (e.kind != ExprKind::Load || !written.insert(e.access.buffer).second) continue;
+    const Size &row = e.access.index.strides[0], &column = e.access.index.strides[1];
+    if (row != Size(0) && column.is_static() && column.value == 1)
+      ahead.push_back({static_cast<size_t>(e.access.buffer), row, column.value});
+  }
 }
 
 void ContractionLaunch::run(std::byte* const* bases, const int64_t* scalars, const Packs& packs) const {

@@ -41,11 +41,19 @@ struct ContractionLaunch {
   kernels::ContractionKernel kernel = nullptr;
   NestLaunch tail;
   std::vector<TailShift> shifts;
-  int64_t rows = 0;  // of a batch
+  int64_t rows = 0, columns = 0;  // of a batch
   /// Columns of a row when every operand of the tail goes on from row to row as it does from column to column: whole rows are then one
   /// long one. 0: not so. Chosen once the tail's nest is there.
   int64_t flat_columns = 0;
   void choose_flat_columns();
+  /// What the tail reads beside the result, element by element: fetched for the next part while that part is being multiplied.
+  struct Ahead {
+    size_t buffer;
+    Size row;        // elements from row to row
+    int64_t column;  // likewise
+  };
+  std::vector<Ahead> ahead;
+  void choose_ahead();
   void run(std::byte* const* bases, const int64_t* scalars, const Packs& packs) const;
 };
 

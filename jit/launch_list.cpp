@@ -90,7 +90,7 @@ LaunchList::LaunchList(std::shared_ptr<const CompiledProgram> compiled, std::vec
         [&](auto& l) {
           each_pointer(l, place);
           if constexpr (requires { l.tail; })
-            link(l.tail), l.choose_flat_columns();
+            link(l.tail), l.choose_flat_columns(), l.choose_ahead();
           else if constexpr (requires { l.nest; })
             link(l);
         },

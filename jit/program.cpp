@@ -263,7 +263,9 @@ class Lowerer {
     launch.call = library_launch(node, tail.result);
     launch.tail = nest_launch(static_cast<size_t>(nest_of_[group]));
     launch.shifts = tail.shifts;
-    launch.rows = kernels::result_extents(contraction.layout, launch.call.outputs[0].spec.sizes).rows;
+    const kernels::ResultExtents extents = kernels::result_extents(contraction.layout, launch.call.outputs[0].spec.sizes);
+    launch.rows = extents.rows;
+    launch.columns = extents.columns;
     out_.launches.emplace_back(std::move(launch));
   }
 

@@ -107,6 +107,7 @@ void walk(V& v, ContractionLaunch& l) {
   word(v, l.shifts.size());
   for (TailShift& s : l.shifts) v.number(s.batch), v.number(s.column);
   v.number(l.rows);
+  v.number(l.columns);
 }
 
 template <class V>
