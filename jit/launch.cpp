@@ -11,8 +11,6 @@ namespace {
 
 /// Work (element operations) that is worth a range of its own on another thread.
 constexpr int64_t kWorkPerRange = 32 * 1024;
-/// Cuts fall on whole vectors and cache lines.
-constexpr int64_t kGrainMultiple = 64;
 
 }  // namespace
 
@@ -20,7 +18,7 @@ void NestLaunch::choose_grain() {
   grain = 0;
   if (work < 2 * kWorkPerRange || extent <= 1) return;
   grain = std::max<int64_t>(kWorkPerRange / std::max<int64_t>(work / extent, 1), 1);
-  if (whole_vectors) grain = (grain + kGrainMultiple - 1) / kGrainMultiple * kGrainMultiple;
+  if (whole_vectors) grain = (grain + kCutMultiple - 1) / kCutMultiple * kCutMultiple;
 }
 
 LibraryLaunch::LibraryLaunch(const LibraryLaunch& other)
@@ -51,7 +49,9 @@ void NestLaunch::run(std::byte* const* bases, const int64_t* scalars, const Pack
     kernel(pointers, sizes, scalars, 0, extent);
     return;
   }
-  parallel_for(0, extent, grain, [&](int64_t begin, int64_t end) { kernel(pointers, sizes, scalars, begin, end); });
+  const int64_t unit = whole_vectors ? kCutMultiple : 1;
+  parallel_for(0, (extent + unit - 1) / unit, grain / unit,
+               [&](int64_t begin, int64_t end) { kernel(pointers, sizes, scalars, begin * unit, std::min(end * unit, extent)); });
 }
 
 void LibraryLaunch::run(std::byte* const* bases, const int64_t* scalars, const Packs& packs) const {

@@ -130,6 +130,9 @@ struct LoopNest {
 /// The text form, for `tailor dump --emit loops`.
 std::string to_string(const LoopNest& nest);
 
+/// Where the vector dim is cut, it is cut at multiples of this.
+constexpr int64_t kCutMultiple = 64;
+
 /// What a compiled nest is called with. `begin` and `end` cut the outermost outer dim (or 0, 1 when there is none).
 using KernelFn = void (*)(void* const* buffers, const int64_t* sizes, const int64_t* scalars, int64_t begin, int64_t end);
 

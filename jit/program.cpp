@@ -289,7 +289,7 @@ class Lowerer {
     const auto outermost = std::find_if(nest.dims.begin(), nest.dims.end(), [](const LoopDim& d) { return !d.inner; });
     if (outermost != nest.dims.end()) launch.extent = outermost->extent.value;
     launch.work = lowered.work;
-    launch.whole_vectors = nest.vector_dim == 0 && !nest.dims[0].inner;
+    launch.whole_vectors = outermost != nest.dims.end() && outermost - nest.dims.begin() == nest.vector_dim;
     out_.launches.emplace_back(std::move(launch));
   }
 

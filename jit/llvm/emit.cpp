@@ -4,6 +4,7 @@
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
+#include "jit/llvm/cost.h"
 #include "jit/llvm/emit_at.h"
 
 namespace tailor::jit {
@@ -15,6 +16,7 @@ namespace {
 
 enum Argument : unsigned { kBuffers, kSizes, kScalars, kBegin, kEnd };
 constexpr int64_t kStackScratchBytes = 64 * 1024;
+constexpr int kCheap = 16;
 
 llvm::Function* declare(llvm::Module& module, const Target& target, const std::string& symbol) {
   llvm::LLVMContext& c = module.getContext();
@@ -158,21 +160,30 @@ void NestEmitter::loop(int dim, Value* begin, Value* end, Body body) {
     return counted_loop(dim, begin, end, 1, body);
   }
   const auto *first = llvm::dyn_cast<llvm::ConstantInt>(begin), *last = llvm::dyn_cast<llvm::ConstantInt>(end);
-  const bool exact = first != nullptr && last != nullptr && (last->getSExtValue() - first->getSExtValue()) % lanes_ == 0;
+  const bool exact =
+      (first != nullptr && last != nullptr && (last->getSExtValue() - first->getSExtValue()) % lanes_ == 0) ||
+      (begin == function_->getArg(kBegin) && d.extent.is_static() && d.extent.value % lanes_ == 0 && kCutMultiple % lanes_ == 0);
   auto masked = [&] {
     set_vector_mask(levels_.back().index, end);
     body();
     mask_ = remaining_ = nullptr;
   };
   if (exact) return counted_loop(dim, begin, end, lanes_, body);
-  // Rows of a length known when running alone are often whole vectors: masks would be most of what they cost more than known ones.
+  // Rows of a length known when running alone are often whole vectors: masks would be most of what they cost more than known ones. The
+  // same goes for little work; much of it is not worth compiling twice.
   const bool unknown_row = d.inner && !d.extent.is_static();
-  if (target_.masks && lanes_ <= schedule_.native && !unknown_row) return counted_loop(dim, begin, end, lanes_, masked);
+  if (target_.masks && lanes_ <= schedule_.native && !unknown_row && !is_cheap()) return counted_loop(dim, begin, end, lanes_, masked);
   // Without masked memory instructions, or with many lanes, whose masks would cost as much as the work: whole vectors, then the rest once.
   Value* whole = b_.CreateAnd(b_.CreateSub(end, begin), b_.getInt64(~static_cast<uint64_t>(lanes_ - 1)));
   Value* middle = b_.CreateAdd(begin, whole);
   counted_loop(dim, begin, middle, lanes_, body);
   counted_loop(dim, middle, end, lanes_, masked);
+}
+
+bool NestEmitter::is_cheap() const {
+  int cost = 0;
+  for (const Stage& s : nest_.stages) cost += stage_cost(nest_, s);
+  return cost <= kCheap;
 }
 
 void NestEmitter::set_vector_mask(Value* index, Value* end) {

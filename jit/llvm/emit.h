@@ -69,6 +69,7 @@ class NestEmitter {
   void push_level(int dim, llvm::Value* index, bool unrolled);
   void pop_level();
   void branch(llvm::Value* condition, Body then, Body otherwise);
+  bool is_cheap() const;
   void set_vector_mask(llvm::Value* index, llvm::Value* end);
   llvm::Value* size(const Size& size);
   llvm::AllocaInst* stack_slot(llvm::Type* type, unsigned count = 1);

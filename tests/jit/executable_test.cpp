@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <thread>
 
+#include "jit/launch.h"
 #include "jit/run_graph.h"
 #include "runtime/thread_pool.h"
 
@@ -206,6 +208,24 @@ TEST(Executable, ReportsAndDumps) {
   EXPECT_NE(exe->dump("graph").find("exp(%0)"), std::string::npos);
   EXPECT_NE(exe->dump("loops").find("exp_add"), std::string::npos);
   EXPECT_THROW(exe->dump("poetry"), Error);
+}
+
+TEST(NestLaunch, LanesAreCutAtWholeVectors) {
+  static std::atomic<int64_t> covered;
+  covered = 0;
+  NestLaunch launch;
+  launch.kernel = [](void* const*, const int64_t*, const int64_t*, int64_t begin, int64_t end) {
+    EXPECT_EQ(begin % kCutMultiple, 0);
+    covered += end - begin;
+  };
+  launch.extent = 64 * 10001 + 7;
+  launch.work = launch.extent;
+  launch.whole_vectors = true;
+  launch.choose_grain();
+  set_num_threads(3);
+  launch.run(nullptr, nullptr);
+  set_num_threads(1);
+  EXPECT_EQ(covered, launch.extent);
 }
 
 }  // namespace
