@@ -16,6 +16,10 @@
 // are recorded (ir/choices.h) and play no part. The others compare numbers that grow with each symbol, or are constant: an outcome that
 // is the same at both ends of a range is the same within it. What is equal at a few sizes by accident (two dims that happen to have the
 // same size) is told from what is always equal by lowering at sizes that have no factor in common, with each other or with the graph.
+//
+// A quotient is rounded: (s + 1) / 2 is no polynomial of s, but one of k among the sizes s = 2 k, and another among s = 2 k + 1. Where the
+// fit over all sizes fails, sizes of one rest are tried. A polynomial that has whole values at as many sizes in a row as it has
+// coefficients has whole values at all of them, so that none stands for a quotient that was only seen where it had no rest.
 
 namespace tailor::jit {
 namespace {
@@ -63,31 +67,39 @@ int64_t first_good(int64_t bad, int64_t good, F&& is_good) {
 class FamilyCompiler {
  public:
   FamilyCompiler(const GraphAt& graph_at, std::span<const SymbolRange> symbols, const CompileOptions& options, bool splits)
-      : recipe_{graph_at, options, ir::Choices(splits)}, monomials_(symbols.size()), ranges_(symbols.begin(), symbols.end()) {}
+      : recipe_{graph_at, options, ir::Choices(splits)}, monomials_(symbols.size()), ranges_(symbols.begin(), symbols.end()) {
+    for (const SymbolRange& r : ranges_) hint_.push_back(r.hint);
+  }
 
   std::shared_ptr<const Family> run() {
-    for (SymbolRange& r : ranges_) {
-      hint_.push_back(r.hint);
-      r.min = std::max<int64_t>(r.min, 2);
-      r.max = std::min(r.max, std::max(kFar, r.hint > INT64_MAX / kFarFactor ? r.hint : r.hint * kFarFactor));
-      if (r.hint < r.min || r.hint > r.max) return nullptr;
-    }
-    if (!find_legal_sizes()) return refuse("no other size is legal");
-    if (!choose_points()) return refuse("too few sizes to tell how numbers depend on them");
-    if (!read_points()) return refuse("programs differ in structure");
-    if (!fit()) return refuse("a number is no polynomial of the sizes");
-    bound_ranges();
-    if (!holds_at(hint_)) return refuse("the program of the hint differs");
-    Values beside = typical_;
-    for (size_t i = 0; i < beside.size(); ++i) beside[i] += beside[i] + steps_[i] <= ranges_[i].max ? steps_[i] : -steps_[i];
-    if (!holds_at(beside)) return refuse("a number is no polynomial of the sizes");
+    if (!fits()) return nullptr;
     if (!find_ends()) return refuse("no other size has the same program");
     return finish();
   }
 
+  /// Whether numbers are polynomials near the hint.
+  bool fits() {
+    if (!find_legal_sizes()) return refused("no other size is legal");
+    if (!choose_points()) return refused("too few sizes to tell how numbers depend on them");
+    may_have_rests_ = true;
+    if (!read_points()) return refused("programs differ in structure");
+    if (!fit()) return refused("a number is no polynomial of the sizes");
+    bound_ranges();
+    if (!holds_at(hint_)) return refused("the program of the hint differs");
+    Values beside = typical_;
+    for (size_t i = 0; i < beside.size(); ++i) beside[i] += beside[i] + steps_[i] <= ranges_[i].max ? steps_[i] : -steps_[i];
+    return holds_at(beside) || refused("a number is no polynomial of the sizes");
+  }
+
   bool has_split() const { return recipe_.choices.has_split(); }
+  /// That it was refused may be for quotients with a rest.
+  bool may_have_rests() const { return may_have_rests_; }
 
  private:
+  bool refused(std::string_view why) const {
+    refuse(why);
+    return false;
+  }
   std::nullptr_t refuse(std::string_view why) const {
     if (log_enabled(LogChannel::Recompiles))
       log(LogChannel::Recompiles, model_.graph.name, "no program for many sizes: " + std::string(why));
@@ -114,9 +126,9 @@ class FamilyCompiler {
     for (size_t i = 0; i < ranges_.size(); ++i) {
       SymbolRange& r = ranges_[i];
       constexpr int64_t kMostStep = 64;
-      int64_t step = 1;
+      int64_t& step = r.step;
       const auto legal = [&](int64_t v) { return v >= r.min && v <= r.max && is_legal(with(hint_, i, v)); };
-      while (step <= kMostStep && !legal(r.hint + step) && !legal(r.hint - step)) ++step;
+      for (const int64_t least = step; step <= kMostStep && !legal(r.hint + step) && !legal(r.hint - step);) step += least;
       if (step > kMostStep) return false;
       steps_.push_back(step);
       const auto legal_step = [&](int64_t k) { return legal(r.hint + k * step); };
@@ -141,7 +153,7 @@ class FamilyCompiler {
     std::vector<Values> nodes;
     for (size_t i = 0; i < ranges_.size(); ++i) {
       const SymbolRange& r = ranges_[i];
-      const int64_t unit = hint_[i] % steps_[i] == 0 ? steps_[i] : 1;
+      const int64_t unit = std::gcd(hint_[i], steps_[i]);
       const int64_t start = std::clamp(std::max(r.hint, kTypical), r.min, r.max);
       const int64_t kReach = 400 * steps_[i];
       Values candidates;
@@ -195,6 +207,15 @@ class FamilyCompiler {
     return true;
   }
 
+  // At all sizes between which are so many steps.
+  bool is_whole(const Polynomial& p) const {
+    if (p.denominator == 1) return true;
+    std::vector<Values> nodes;
+    for (size_t i = 0; i < hint_.size(); ++i) nodes.push_back({hint_[i], hint_[i] + steps_[i], hint_[i] + 2 * steps_[i]});
+    const std::vector<Values> points = monomials_.points(nodes);
+    return std::all_of(points.begin(), points.end(), [&](const Values& v) { return p.is_whole(monomials_.at(v)); });
+  }
+
   bool fit() {
     const PolynomialFit polynomials(monomials_, points_);
     std::map<std::pair<Values, bool>, int> known;
@@ -211,7 +232,7 @@ class FamilyCompiler {
       const auto [it, fresh] = known.try_emplace({values, real}, static_cast<int>(formulas_.size()));
       if (fresh) {
         std::optional<SizeFormula> formula = fit_formula(polynomials, values, real);
-        if (!formula) return false;
+        if (!formula || !is_whole(formula->value)) return false;
         formulas_.push_back(std::move(*formula));
       }
       formula_of_[i] = it->second;
@@ -298,7 +319,6 @@ class FamilyCompiler {
   std::shared_ptr<const Family> finish() {
     FamilyProgram family;
     family.ranges = ranges_;
-    family.steps = steps_;
     family.monomials = monomials_;
     family.graph_numbers = text_.graph;
     if (recipe_.options.check_bindings) family.check = FamilyCheck{recipe_, text_, formula_of_};
@@ -334,7 +354,8 @@ class FamilyCompiler {
   const Monomials monomials_;
   std::vector<SymbolRange> ranges_;
   Values hint_, typical_;  // `typical_`: where structure comes from
-  Values steps_;           // between legal sizes
+  Values steps_;           // between sizes
+  bool may_have_rests_ = false;
   ir::Graph first_;
   std::vector<Values> points_, numbers_;  // `numbers_`: by point
   Program model_;
@@ -345,14 +366,71 @@ class FamilyCompiler {
 
 }  // namespace
 
-std::shared_ptr<const Family> compile_family(const GraphAt& graph_at, std::span<const SymbolRange> symbols, const CompileOptions& options) {
-  if (symbols.empty() || options.backend == Backend::Interpreter) return nullptr;  // which compiles nothing anyway
+namespace {
+
+/// Sizes of one rest are tried for these divisors.
+constexpr int64_t kMostDivisor = 16;
+
+std::shared_ptr<const Family> compile_with_steps(const GraphAt& graph_at, std::span<const SymbolRange> symbols,
+                                                 const CompileOptions& options, bool* may_have_rests = nullptr) {
   for (const bool splits : {true, false}) {
     FamilyCompiler compiler(graph_at, symbols, options, splits);
     if (auto family = compiler.run()) return family;
+    if (may_have_rests != nullptr) *may_have_rests |= compiler.may_have_rests();
     if (!compiler.has_split()) break;
   }
   return nullptr;
+}
+
+/// The least step among whose sizes this symbol's numbers are polynomials while the others stay as they are; 0 when there is none.
+int64_t least_step(const GraphAt& graph_at, std::span<const SymbolRange> symbols, size_t i, const CompileOptions& options) {
+  std::vector<int64_t> values;
+  for (const SymbolRange& r : symbols) values.push_back(r.hint);
+  const GraphAt alone = [&](std::span<const int64_t> value) {
+    std::vector<int64_t> all = values;
+    all[i] = value[0];
+    return graph_at(all);
+  };
+  for (int64_t divisor = 1; divisor <= kMostDivisor; divisor *= 2) {
+    SymbolRange range = symbols[i];
+    range.step *= divisor;
+    if (FamilyCompiler(alone, {&range, 1}, options, false).fits()) return range.step;
+  }
+  return 0;
+}
+
+std::shared_ptr<const Family> compile_for_rests(const GraphAt& graph_at, std::span<const SymbolRange> symbols,
+                                                const CompileOptions& options) {
+  std::vector<SymbolRange> ranges(symbols.begin(), symbols.end());
+  int64_t most = 2;
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    const int64_t step = least_step(graph_at, symbols, i, options);
+    if (step == 0) return nullptr;
+    ranges[i].step = step;
+    most = std::max(most, step);
+  }
+  const bool any = std::any_of(ranges.begin(), ranges.end(), [](const SymbolRange& r) { return r.step > 1; });
+  if (any)
+    if (auto family = compile_with_steps(graph_at, ranges, options)) return family;
+  if (symbols.size() == 1) return nullptr;
+  // Quotients of products of sizes look like polynomials where only one of them varies.
+  for (SymbolRange& r : ranges) r.step = most;
+  return compile_with_steps(graph_at, ranges, options);
+}
+
+}  // namespace
+
+std::shared_ptr<const Family> compile_family(const GraphAt& graph_at, std::span<const SymbolRange> symbols, const CompileOptions& options) {
+  if (symbols.empty() || options.backend == Backend::Interpreter) return nullptr;  // which compiles nothing anyway
+  std::vector<SymbolRange> ranges(symbols.begin(), symbols.end());
+  for (SymbolRange& r : ranges) {
+    r.min = std::max<int64_t>(r.min, 2);
+    r.max = std::min(r.max, std::max(kFar, r.hint > INT64_MAX / kFarFactor ? r.hint : r.hint * kFarFactor));
+    if (r.hint < r.min || r.hint > r.max) return nullptr;
+  }
+  bool may_have_rests = false;
+  if (auto family = compile_with_steps(graph_at, ranges, options, &may_have_rests)) return family;
+  return may_have_rests ? compile_for_rests(graph_at, ranges, options) : nullptr;
 }
 
 }  // namespace tailor::jit

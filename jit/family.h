@@ -15,9 +15,12 @@
 
 namespace tailor::jit {
 
-/// A symbol's value in the call that is compiled, and the values it may have at all.
+/// A symbol's value in the call that is compiled, and the values it may have at all: so many steps from the hint. A step other than 1 says
+/// that sizes leave a rest: `s % step == rest()`.
 struct SymbolRange {
-  int64_t hint = 0, min = 2, max = INT64_MAX;
+  int64_t hint = 0, min = 2, max = INT64_MAX, step = 1;
+  int64_t rest() const { return hint % step; }
+  bool contains(int64_t value) const { return value >= min && value <= max && (value - hint) % step == 0; }
 };
 
 /// The graph at these values of the symbols. Called while the family is compiled, and by bind only with CompileOptions::check_bindings. It
@@ -27,16 +30,17 @@ using GraphAt = std::function<ir::Graph(std::span<const int64_t> values)>;
 class Family {
  public:
   virtual ~Family() = default;
-  /// The program at these values: memory planned, numbers filled in, nothing compiled. Null outside `ranges()`, and between legal sizes
-  /// where user code takes multiples only. Thread-safe.
+  /// The program at these values: memory planned, numbers filled in, nothing compiled. Null outside `ranges()`. Thread-safe.
   virtual std::shared_ptr<const Executable> bind(std::span<const int64_t> values) const = 0;
-  /// Within these the family was shown to be right; no wider than what was asked for.
+  /// Within these the family was shown to be right; no wider than what was asked for. Steps are larger than 1 where user code takes
+  /// multiples only, and where numbers are no polynomials but among sizes of one rest: a stride or a quotient of 2 takes two families.
   virtual std::span<const SymbolRange> ranges() const = 0;
   virtual const CompileReport& report() const = 0;
 };
 
-/// Null when no family serves the hint and another size (sizes that are no polynomials of the symbols, programs that differ at every size):
-/// the caller compiles for the one size. Throws as compile() does.
+/// Null when no family serves the hint and another size (sizes that are no polynomials of the symbols even among those of one rest,
+/// programs that differ at every size): the caller compiles for the one size. A symbol's `step`: known to be needed. Throws as compile()
+/// does.
 std::shared_ptr<const Family> compile_family(const GraphAt& graph_at, std::span<const SymbolRange> symbols, const CompileOptions& options);
 
 }  // namespace tailor::jit

@@ -63,7 +63,7 @@ class FamilyOfSizes final : public Family {
     const FamilyProgram& p = *program_;
     if (symbols.size() != p.ranges.size()) return nullptr;
     for (size_t i = 0; i < symbols.size(); ++i)
-      if (symbols[i] < p.ranges[i].min || symbols[i] > p.ranges[i].max || (symbols[i] - p.ranges[i].hint) % p.steps[i] != 0) return nullptr;
+      if (!p.ranges[i].contains(symbols[i])) return nullptr;
     std::vector<int64_t> values = p.values_at(symbols);
     const Program& model = p.compiled->program;
     std::vector<Launch> launches = model.launches;

@@ -26,7 +26,6 @@ struct FamilyCheck {
 
 struct FamilyProgram {
   std::vector<SymbolRange> ranges;
-  std::vector<int64_t> steps;  // sizes are so many steps from the hint
   Monomials monomials{0};
   std::vector<SizeFormula> formulas;
   std::shared_ptr<CompiledProgram> compiled;  // its launches are the model of those of every size

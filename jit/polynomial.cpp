@@ -103,6 +103,12 @@ double Polynomial::magnitude(std::span<const double> monomials) const {
   return sum;
 }
 
+bool Polynomial::is_whole(std::span<const int64_t> monomials) const {
+  Wide sum = 0;
+  for (const auto& [m, c] : terms) sum += static_cast<Wide>(c) * monomials[static_cast<size_t>(m)];
+  return sum % denominator == 0;
+}
+
 bool Polynomial::is_constant() const { return terms.empty() || (terms.size() == 1 && terms[0].first == 0); }
 
 PolynomialFit::PolynomialFit(const Monomials& monomials, std::span<const std::vector<int64_t>> points) {

@@ -34,6 +34,8 @@ struct Polynomial {
     for (const auto& [m, c] : terms) sum += static_cast<uint64_t>(c) * static_cast<uint64_t>(monomials[static_cast<size_t>(m)]);
     return denominator == 1 ? static_cast<int64_t>(sum) : static_cast<int64_t>(sum) / denominator;
   }
+  /// Whether the division leaves no rest here.
+  bool is_whole(std::span<const int64_t> monomials) const;
   /// No number on the way to the value is larger.
   double magnitude(std::span<const double> monomials) const;
   bool is_constant() const;

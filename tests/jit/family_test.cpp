@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "ir/graph.h"
+#include "jit/check_family.h"
 #include "jit/random_graph.h"
 #include "jit/run_graph.h"
 
@@ -19,57 +20,12 @@ namespace {
 using ir::GraphBuilder;
 using ir::TensorSpec;
 using ir::ValueId;
-using Sizes = std::span<const int64_t>;
-using Build = std::function<std::vector<ValueId>(GraphBuilder&, Sizes)>;
-
-GraphAt graph_of(const Build& build) {
-  return [build](Sizes values) {
-    GraphBuilder b("family");
-    return b.finish(build(b, values));
-  };
-}
-
-ValueId input(GraphBuilder& b, IntArrayRef sizes, ScalarType type = kFloat32) {
-  return b.placeholder(TensorSpec(type, sizes), "x" + std::to_string(b.graph().values.size()));
-}
-
-std::shared_ptr<const Family> family_of(const GraphAt& graph_at, std::vector<SymbolRange> symbols, Backend backend = Backend::Llvm) {
-  CompileOptions options;
-  options.backend = backend;
-  options.check_bindings = true;
-  return compile_family(graph_at, symbols, options);
-}
-
-void expect_same(const Executable& bound, const Executable& fixed) {
-  ASSERT_EQ(bound.outputs().size(), fixed.outputs().size());
-  for (size_t i = 0; i < fixed.outputs().size(); ++i) {
-    const OutputPlan &a = bound.outputs()[i], &b = fixed.outputs()[i];
-    EXPECT_EQ(a.kind, b.kind);
-    EXPECT_EQ(a.index, b.index);
-    EXPECT_EQ(a.spec, b.spec);
-    EXPECT_EQ(a.offset, b.offset);
-    EXPECT_EQ(a.storage_bytes(), b.storage_bytes());
-  }
-}
-
-// The family's program at these sizes against one compiled for them.
-void check_at(const Family& family, const GraphAt& graph_at, Sizes values, double tolerance, Backend backend) {
-  const ir::Graph graph = graph_at(values);
-  SCOPED_TRACE("sizes " + to_string(TensorSpec(kBool, values)));
-  const auto bound = family.bind(values);
-  ASSERT_NE(bound, nullptr);
-  CompileOptions options;
-  options.backend = backend;
-  const auto fixed = compile(graph, options);
-  expect_same(*bound, *fixed);
-  if (::testing::Test::HasFailure()) return;
-  const std::vector<ir::HostTensor> inputs = testing::random_inputs(graph, static_cast<uint32_t>(values[0]));
-  const testing::Result got = testing::run(*bound, graph, inputs), expected = testing::run(*fixed, graph, inputs);
-  for (size_t i = 0; i < got.outputs.size(); ++i)
-    testing::expect_equal(got.outputs[i], expected.outputs[i], tolerance, "output " + std::to_string(i));
-  for (size_t i = 0; i < got.inputs.size(); ++i)
-    testing::expect_equal(got.inputs[i], expected.inputs[i], tolerance, "input " + std::to_string(i));
-}
+using testing::Build;
+using testing::check_at;
+using testing::family_of;
+using testing::graph_of;
+using testing::input;
+using testing::Sizes;
 
 struct Case {
   std::string name;
@@ -374,8 +330,7 @@ TEST(Family, RandomProgramsGiveTheBitsOfTheInterpreter) {
     ++served;
     const SymbolRange range = family->ranges()[0];
     for (const int64_t n : {range.min, range.min + 1, int64_t{19}, int64_t{32}, int64_t{45}, int64_t{64}, int64_t{131}}) {
-      if (n < range.min || n > range.max) continue;
-      if (!possible(n)) {  // multiples only
+      if (!range.contains(n)) {
         EXPECT_EQ(family->bind({{n}}), nullptr);
         continue;
       }
@@ -488,9 +443,8 @@ TEST(Family, KeepsWithinTheRangeAskedFor) {
 
 TEST(Family, RefusesWhatIsNoPolynomial) {
   const auto none = [](const Build& build) { return family_of(graph_of(build), {{20}}) == nullptr; };
-  EXPECT_TRUE(none([](GraphBuilder& b, Sizes s) { return std::vector{b.call("neg", {input(b, {s[0] / 2, 4})})}; }));
-  EXPECT_TRUE(none([](GraphBuilder& b, Sizes s) { return std::vector{b.call("neg", {input(b, {(s[0] + 7) / 8 * 8, 4})})}; }));
-  EXPECT_TRUE(none([](GraphBuilder& b, Sizes s) { return std::vector{b.call(s[0] % 2 == 0 ? "neg" : "abs", {input(b, {s[0], 4})})}; }));
+  EXPECT_TRUE(none([](GraphBuilder& b, Sizes s) { return std::vector{b.call("neg", {input(b, {s[0] / 3, 4})})}; }));
+  EXPECT_TRUE(none([](GraphBuilder& b, Sizes s) { return std::vector{b.call("neg", {input(b, {s[0] / 32 * s[0], 4})})}; }));
   EXPECT_TRUE(none([](GraphBuilder& b, Sizes s) {
     return std::vector{b.call("mul", {input(b, {s[0], 4}), tailor::Scalar(std::sin(static_cast<double>(s[0])))})};
   }));
