@@ -32,7 +32,7 @@ CallCosts FunctionRecord::costs() const {
 void FunctionRecord::clear() {
   counts.restart();
   for (auto* counter : {&misses, &recompiles, &divergences, &op_by_op, &lifts, &evictions, &compile_failures, &async_compiles,
-                        &guards_dropped, &guards_relaxed, &plans_voided, &symbolic_compiles, &symbolic_given_up})
+                        &guards_dropped, &guards_relaxed, &plans_voided, &symbolic_compiles, &symbolic_rests, &symbolic_given_up})
     counter->store(0);
   for (auto& counter : eager) counter.store(0);
   pure_promise_broken = false;
@@ -152,7 +152,8 @@ bool Entry::compile_later(std::function<void()> finish) {
   });
 }
 
-void Entry::note_compiled(const jit::CompileReport& report, double compile_ms, const ir::Graph& graph, bool first_of_segment) {
+void Entry::note_compiled(const jit::CompileReport& report, double compile_ms, const ir::Graph& graph, bool first_of_segment,
+                          std::span<const std::string> sizes) {
   {
     std::lock_guard lock(record_.mutex);
     auto& times = record_.times;
@@ -174,7 +175,9 @@ void Entry::note_compiled(const jit::CompileReport& report, double compile_ms, c
   attempts_.fetch_add(1, std::memory_order_relaxed);
   {
     std::lock_guard lock(mutex_);
-    segments_.push_back({ir::print(graph), report.ops, report.kernels, compile_ms});
+    Explanation::Segment& segment =
+        segments_.emplace_back(Explanation::Segment{ir::print(graph), report.ops, report.kernels, compile_ms, {}});
+    for (const std::string& predicate : sizes) segment.guards.push_back({"shape predicate", predicate, ""});
     last_change_.clear();
     code_bytes_.fetch_add(static_cast<uint64_t>(report.code_bytes), std::memory_order_relaxed);
     if (listed_ == Listed::Yes) count_in_total_cache(0, report.code_bytes);
@@ -196,17 +199,16 @@ void Entry::on_variant_compiled(const follow::Variant& variant, bool first_of_se
 
 void Entry::on_symbolic_compiled(const follow::SymbolicForm& form) {
   record_.symbolic_compiles.fetch_add(1, std::memory_order_relaxed);
-  if (log_enabled(LogChannel::Graph)) {
-    std::ostringstream out;
-    out << "compiled for all sizes:";
-    const std::span<const jit::SymbolRange> ranges = form.family->ranges();
-    for (size_t i = 0; i < ranges.size(); ++i) {
-      out << (i ? ", " : " ") << "s" << i << " = " << ranges[i].hint << " in [" << ranges[i].min << ", ";
-      ranges[i].max == INT64_MAX ? out << "inf)" : out << ranges[i].max << "]";
-    }
-    log(LogChannel::Graph, tag(), out.str());
+  const bool one_rest = form.has_steps();
+  if (one_rest) record_.symbolic_rests.fetch_add(1, std::memory_order_relaxed);
+  const std::vector<std::string> sizes = form.predicates();
+  const LogChannel channel = one_rest ? LogChannel::Recompiles : LogChannel::Graph;
+  if (log_enabled(channel)) {
+    std::string text = one_rest ? "compiled for the sizes that leave one rest:" : "compiled for all sizes:";
+    for (size_t i = 0; i < sizes.size(); ++i) text += (i ? ", " : " ") + sizes[i];
+    log(channel, tag(), text);
   }
-  note_compiled(form.family->report(), form.form->compile_ms, form.form->graph, true);
+  note_compiled(form.family->report(), form.form->compile_ms, form.form->graph, true, sizes);
 }
 
 void Entry::on_symbolic_given_up(std::string_view why) {

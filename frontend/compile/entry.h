@@ -29,7 +29,8 @@ struct FunctionRecord {
   const std::string tag;    // "layer", or the place: the first part of log tags
   CallCounts counts;
   std::atomic<uint64_t> misses{0}, recompiles{0}, divergences{0}, op_by_op{0}, lifts{0}, evictions{0}, compile_failures{0},
-      guards_dropped{0}, guards_relaxed{0}, plans_voided{0}, async_compiles{0}, symbolic_compiles{0}, symbolic_given_up{0};
+      guards_dropped{0}, guards_relaxed{0}, plans_voided{0}, async_compiles{0}, symbolic_compiles{0}, symbolic_rests{0},
+      symbolic_given_up{0};
   std::array<std::atomic<uint64_t>, kEagerReasons> eager{};
   std::atomic<bool> pure_promise_broken{false};
   StormDetector storms;
@@ -179,7 +180,8 @@ class Entry final : public follow::EntryHost, public std::enable_shared_from_thi
 
  private:
   std::string why_compiled() const;
-  void note_compiled(const jit::CompileReport& report, double compile_ms, const ir::Graph& graph, bool first_of_segment);
+  void note_compiled(const jit::CompileReport& report, double compile_ms, const ir::Graph& graph, bool first_of_segment,
+                     std::span<const std::string> sizes = {});
   void changed(std::string what);
   void tell(const GuardChanges& changes);
 

@@ -84,6 +84,7 @@ Stats CompiledFunction::stats() const {
   s.guards_relaxed = record_.guards_relaxed;
   s.compile_failures = record_.compile_failures;
   s.symbolic_compiles = record_.symbolic_compiles;
+  s.symbolic_rests = record_.symbolic_rests;
   s.symbolic_given_up = record_.symbolic_given_up;
   s.async_compiles = record_.async_compiles;
   s.pure_promise_broken = record_.pure_promise_broken;

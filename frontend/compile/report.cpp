@@ -110,7 +110,10 @@ Json to_json(const std::vector<Explanation::GuardText>& guards) {
 
 Json to_json(const std::vector<Explanation::Segment>& segments) {
   Json list = Json::array();
-  for (const auto& s : segments) list.push_back({{"graph", s.graph}, {"ops", s.ops}, {"kernels", s.kernels}, {"compile_ms", s.compile_ms}});
+  for (const auto& s : segments) {
+    list.push_back(
+        {{"graph", s.graph}, {"ops", s.ops}, {"kernels", s.kernels}, {"compile_ms", s.compile_ms}, {"guards", to_json(s.guards)}});
+  }
   return list;
 }
 
@@ -129,6 +132,7 @@ Json to_json(const Stats& s) {
           {"guards_relaxed", s.guards_relaxed},
           {"compile_failures", s.compile_failures},
           {"symbolic_compiles", s.symbolic_compiles},
+          {"symbolic_rests", s.symbolic_rests},
           {"symbolic_given_up", s.symbolic_given_up},
           {"bindings", s.bindings},
           {"pure_promise_broken", s.pure_promise_broken},
@@ -207,7 +211,9 @@ std::string Explanation::text() const {
   list("guards of the plan for skipping the body", skip_guards);
   for (size_t i = 0; i < segments.size(); ++i) {
     const Segment& s = segments[i];
-    out << "segment " << i << ": " << s.ops << " ops, " << s.kernels << " kernels, compiled in " << s.compile_ms << " ms\n" << s.graph;
+    out << "segment " << i << ": " << s.ops << " ops, " << s.kernels << " kernels, compiled in " << s.compile_ms << " ms\n";
+    for (const GuardText& guard : s.guards) out << "  where " << guard.condition << "\n";
+    out << s.graph;
     if (s.graph.empty() || s.graph.back() != '\n') out << "\n";
   }
   return out.str();

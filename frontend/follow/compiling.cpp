@@ -191,8 +191,13 @@ struct Job {
 std::unique_ptr<Variant> Job::compile_for_all_sizes() {
   const auto begin = std::chrono::steady_clock::now();
   const TraceSpan span("compile", "compile for all sizes");
+  const follow::SymbolicForm* before = nullptr;
+  {
+    std::lock_guard lock(tree.mutex());
+    if (!end->step->symbolic.forms.empty()) before = end->step->symbolic.forms.back().get();
+  }
   std::unique_ptr<follow::SymbolicForm> form =
-      follow::compile_symbolic(segment, first_slot, outputs, calls, marks, names, host.function_name(), options);
+      follow::compile_symbolic(segment, first_slot, outputs, calls, marks, names, host.function_name(), options, before);
   if (!form) {
     host.on_symbolic_given_up("its sizes have no explanation that one program could be compiled for");
     return nullptr;
@@ -247,7 +252,7 @@ bool Invocation::sizes_vary(Instance& end, std::vector<follow::SegmentFacts>& ca
     if (symbolic.seen.size() >= kSeen) symbolic.seen.erase(symbolic.seen.begin() + 1);
     symbolic.seen.push_back({bindings_, &end});
   }
-  if ((calls.size() < 2 && marks.empty()) || symbolic.attempts >= follow::TraceLimits().attempts) return false;
+  if ((calls.size() < 2 && marks.empty()) || symbolic.attempts >= symbolic.attempts_allowed()) return false;
   ++symbolic.attempts;
   return true;
 }

@@ -132,7 +132,7 @@ class Explanation {
       return;
     }
     if (const auto e = explain_number(seen, values_);
-        e && !symbols_.empty() && e->linear.size() == 1 && e->factor == 0 && e->divisor == 1) {
+        e && !symbols_.empty() && e->linear.size() == 1 && e->factor == 0 && e->linear[0].first.divisor == 1) {
       const bool neighbour = e->linear[0].second == 1 && e->constant >= -1 && e->constant <= 1;
       if (neighbour || calls_.size() > 2) {
         numbers_[n] = *e;
@@ -180,7 +180,7 @@ void settle_chance(std::vector<SizeExpr>& numbers, std::span<const Place> places
     // Those of the step that refuses, together and alone; then those before it, which may have led there.
     std::vector<size_t> here, before;
     for (size_t n = 0; n < places.size(); ++n) {
-      if (places[n].kind != NumberKind::Attribute || (numbers[n].linear.empty() && numbers[n].factor == 0)) continue;
+      if (places[n].kind != NumberKind::Attribute || !numbers[n].varies()) continue;
       if (places[n].step <= reached) (places[n].step == reached ? here : before).push_back(n);
     }
     size_t best = reached;
@@ -211,7 +211,7 @@ void settle_chance(std::vector<SizeExpr>& numbers, std::span<const Place> places
 std::unique_ptr<SymbolicForm> compile_symbolic(std::span<Instance* const> segment, int first_slot, std::vector<int> outputs,
                                                std::span<const SegmentFacts> calls, std::span<const SizeMark> marks,
                                                std::span<const std::string> external_names, const std::string& name,
-                                               const jit::CompileOptions& options) {
+                                               const jit::CompileOptions& options, const SymbolicForm* before) {
   Explanation found(calls, marks);
   if (!found.explain()) return nullptr;
   for (const jit::SymbolRange& range : found.ranges_) {
@@ -219,7 +219,16 @@ std::unique_ptr<SymbolicForm> compile_symbolic(std::span<Instance* const> segmen
   }
   auto result = std::make_unique<SymbolicForm>();
   result->symbols = found.symbols_;
+  for (const size_t n : found.symbols_) {
+    const Place& place = found.places_[n];
+    const InputRef& input = calls.back().inputs[place.input];
+    result->names.push_back((input.slot ? "value " + std::to_string(input.index) : external_names[static_cast<size_t>(input.index)]) +
+                            ".size(" + std::to_string(place.dim) + ")");
+  }
   for (auto& [place, expression] : found.numbers_) result->numbers.push_back(std::move(expression));
+  // Another rest of the same sizes needs the same steps.
+  if (before != nullptr && before->symbols == result->symbols && before->numbers == result->numbers)
+    for (size_t s = 0; s < result->symbols.size(); ++s) found.ranges_[s].step = before->family->ranges()[s].step;
   const SegmentFacts& now = calls.back();
   const auto graph_at = [&](std::span<const int64_t> values) {
     const SegmentFacts facts = at(now, found.plain_, result->numbers, values);
@@ -272,6 +281,27 @@ std::unique_ptr<SymbolicForm> compile_symbolic(std::span<Instance* const> segmen
   }
   result->form = build_segment(segment, first_slot, std::move(outputs), now, external_names, name);
   return result;
+}
+
+std::vector<std::string> SymbolicForm::predicates() const {
+  std::vector<std::string> all;
+  for (size_t s = 0; s < names.size(); ++s) {
+    const jit::SymbolRange& range = family->ranges()[s];
+    all.push_back(std::to_string(range.min) + " <= " + names[s] + (range.max == INT64_MAX ? "" : " <= " + std::to_string(range.max)));
+    if (range.step != 1) all.push_back(names[s] + " % " + std::to_string(range.step) + " == " + std::to_string(range.rest()));
+  }
+  return all;
+}
+
+int SymbolicSegment::attempts_allowed() const {
+  const TraceLimits limits;
+  int64_t rests = 1;
+  for (const auto& form : forms) {
+    int64_t these = 1;
+    for (const jit::SymbolRange& range : form->family->ranges()) these = std::min<int64_t>(these * range.step, limits.rests);
+    rests = std::max(rests, these);
+  }
+  return limits.attempts + static_cast<int>(rests) - 1;
 }
 
 std::unique_ptr<Variant> SymbolicForm::bind(const SegmentFacts& facts) const {

@@ -6,6 +6,7 @@
 // served by a symbolic form when every number of the call is what the form's expressions give for it, so that an incomplete explanation
 // costs another compile and never a wrong result.
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -20,13 +21,19 @@
 
 namespace tailor::follow {
 
-/// floor((constant + sum(coefficients[i] * s[i]) + factor * product of s[i]^powers[i]) / divisor)
+/// constant + sum(coefficient * term) + factor * product of terms, where a term is a symbol or a rounded quotient of one.
 struct SizeExpr {
+  /// floor((symbol + added) / divisor)
+  struct Term {
+    int symbol = 0;
+    int64_t added = 0, divisor = 1;
+    int64_t operator()(std::span<const int64_t> symbols) const;
+    friend bool operator==(const Term&, const Term&) = default;
+  };
   int64_t constant = 0;
-  std::vector<std::pair<int, int64_t>> linear;  // symbol, coefficient
+  std::vector<std::pair<Term, int64_t>> linear;  // with its coefficient
   int64_t factor = 0;
-  std::vector<int> product;  // symbols, repeated for powers
-  int64_t divisor = 1;
+  std::vector<Term> product;  // repeated for powers
 
   static SizeExpr number(int64_t value) {
     SizeExpr e;
@@ -35,9 +42,11 @@ struct SizeExpr {
   }
   static SizeExpr symbol(int index) {
     SizeExpr e;
-    e.linear = {{index, 1}};
+    e.linear = {{Term{index}, 1}};
     return e;
   }
+  bool varies() const { return !linear.empty() || factor != 0; }
+  friend bool operator==(const SizeExpr&, const SizeExpr&) = default;
   int64_t operator()(std::span<const int64_t> symbols) const;
 };
 
@@ -60,12 +69,18 @@ class MarkError : public Error {
 
 /// One compiled form of a segment for all sizes.
 struct SymbolicForm {
-  std::unique_ptr<Variant> form;  // what the variants for single sizes have in common
-  std::vector<size_t> symbols;    // which numbers of the segment are symbols
-  std::vector<SizeExpr> numbers;  // each number of the segment
+  std::unique_ptr<Variant> form;   // what the variants for single sizes have in common
+  std::vector<size_t> symbols;     // which numbers of the segment are symbols
+  std::vector<std::string> names;  // of the symbols: args[0].size(1)
+  std::vector<SizeExpr> numbers;   // each number of the segment
   std::shared_ptr<const jit::Family> family;
   mutable std::shared_ptr<const Weights> weights;  // of the variant bound last; under the tree's mutex
 
+  bool has_steps() const {
+    return std::any_of(family->ranges().begin(), family->ranges().end(), [](const jit::SymbolRange& r) { return r.step != 1; });
+  }
+  /// What the symbols must be for it, one text each: `2 <= args[0].size(1)`, `args[0].size(1) % 4 == 3`.
+  std::vector<std::string> predicates() const;
   /// The variant for a call with these facts; null when it is none of this form's.
   std::unique_ptr<Variant> bind(const SegmentFacts& facts) const;
 };
@@ -82,17 +97,20 @@ struct SymbolicSegment {
   std::vector<Seen> seen;                            // calls of different sizes; under the tree's mutex
   std::vector<std::unique_ptr<SymbolicForm>> forms;  // never removed; under the tree's mutex
   int attempts = 0;                                  // to compile a form; under the compiler's mutex
-  std::atomic<int> single_sizes{0};                  // variants compiled for one size
+  /// How many may be made: more where forms are for the sizes of one rest.
+  int attempts_allowed() const;
+  std::atomic<int> single_sizes{0};  // variants compiled for one size
 };
 
 /// Every number of the segment in a fixed order; layouts that follow from sizes have none.
 std::vector<int64_t> numbers_of(const SegmentFacts& facts);
 
 /// Explains the numbers of several calls (the last is the one under way) and compiles a form. Null when the numbers cannot be explained or
-/// the jit has no program for all sizes. Throws MarkError where a required mark cannot be kept.
+/// the jit has no program for all sizes. Throws MarkError where a required mark cannot be kept. `before`: an earlier form of the segment,
+/// which serves the sizes of another rest, or null.
 std::unique_ptr<SymbolicForm> compile_symbolic(std::span<Instance* const> segment, int first_slot, std::vector<int> outputs,
                                                std::span<const SegmentFacts> calls, std::span<const SizeMark> marks,
                                                std::span<const std::string> external_names, const std::string& name,
-                                               const jit::CompileOptions& options);
+                                               const jit::CompileOptions& options, const SymbolicForm* before);
 
 }  // namespace tailor::follow

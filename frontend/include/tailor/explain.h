@@ -17,6 +17,7 @@ struct Explanation {
     std::string graph;  // text form of the IR
     int ops = 0, kernels = 0;
     double compile_ms = 0;
+    std::vector<GuardText> guards;  // of code for many sizes: which ones it serves, `args[0].size(2) % 4 == 3`
   };
   std::string function;                // name and source line
   std::string outcome;                 // "hit", "skipped", "miss: recorded and compiled", ...

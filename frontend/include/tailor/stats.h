@@ -48,6 +48,7 @@ struct Stats {
   uint64_t plans_voided = 0;  // plans for skipping that went because a tensor they capture is gone or was described anew
   uint64_t guards_dropped = 0, guards_relaxed = 0;  // by guard_filter and guard_relax, in all entries and plans
   uint64_t symbolic_compiles = 0;                   // segments compiled for all sizes
+  uint64_t symbolic_rests = 0;                      // of these, for sizes that leave one rest (s % 4 == 3) only
   uint64_t symbolic_given_up = 0;                   // segments that one program for all sizes could not be found for
   bool pure_promise_broken = false;
 
