@@ -33,11 +33,8 @@ std::string instruction_sets(const CpuFeatures& cpu) {
 
 /// Whether a shared library can be opened; CUDA's are never linked, only opened when a CUDA device is asked for.
 std::string library_state(const char* name) {
-  if (void* handle = dlopen(name, RTLD_LAZY | RTLD_LOCAL); handle != nullptr) {
-    dlclose(handle);
-    return "found";
-  }
-  return "not found";
+  // Not closed again: what the library allocates as it starts would be lost.
+  return dlopen(name, RTLD_LAZY | RTLD_LOCAL) != nullptr ? "found" : "not found";
 }
 
 std::string cache_state(const Config& config) {

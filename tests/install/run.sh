@@ -11,6 +11,6 @@ cmake --build "$root/outside" -j2
 "$root/outside/native"
 "$root/outside/ported"
 export PKG_CONFIG_PATH=$(dirname "$(find "$root/prefix" -name tailor.pc)")
-"$cxx" "$source/tests/install/outside/native.cpp" $(pkg-config --define-variable=prefix="$root/prefix" --cflags --libs tailor) -Wl,-rpath,"$root/prefix/lib" -o "$root/by_pkg_config"
+"$cxx" ${CXXFLAGS:-} "$source/tests/install/outside/native.cpp" $(pkg-config --define-variable=prefix="$root/prefix" --cflags --libs tailor) -Wl,-rpath,"$root/prefix/lib" -o "$root/by_pkg_config"
 "$root/by_pkg_config"
 "$root/prefix/bin/tailor" --help >/dev/null
