@@ -5,6 +5,7 @@
 
 #include "workloads/contraction.h"
 #include "workloads/language.h"
+#include "workloads/vision.h"
 
 namespace tailor::bench {
 
@@ -32,6 +33,52 @@ inline PreparedSequence varying_batch_mlp() {
   std::mt19937 random(7);
   std::vector<std::tuple<Tensor>> calls;
   for (int i = 0; i < 400; ++i) calls.emplace_back(randn({static_cast<int64_t>(random() % 64) + 1, 784}));
+  return detail::prepared_sequence([net](const Tensor& x) { return net->forward(x); }, compile(net), std::move(calls));
+}
+
+/// A residual network with two strides of 2 and batch norms, on pictures of varying size: the small network of vision.h, a third as deep.
+struct SmallResNet : nn::Module {
+  nn::Conv2d c{nullptr};
+  nn::BatchNorm2d n{nullptr};
+  std::vector<std::shared_ptr<ResidualBlock>> body;
+  nn::Linear fc{nullptr};
+  SmallResNet() {
+    c = register_module("c", nn::Conv2d(nn::Conv2dOptions(3, 16, 3).padding(1).bias(false)));
+    n = register_module("n", nn::BatchNorm2d(16));
+    body.push_back(register_module("block0", std::make_shared<ResidualBlock>(16, 32, 2)));
+    body.push_back(register_module("block1", std::make_shared<ResidualBlock>(32, 64, 2)));
+    fc = register_module("fc", nn::Linear(64, 10));
+  }
+  Tensor forward(Tensor x) {
+    x = relu(n(c(x)));
+    for (auto& block : body) x = block->forward(x);
+    return fc(x.mean({2, 3}));
+  }
+};
+
+/// 400 calls with two pictures each, square ones of 16 to 64 pixels a side in a fixed random order.
+inline PreparedSequence varying_image_cnn() {
+  auto net = std::make_shared<SmallResNet>();
+  net->eval();
+  std::mt19937 random(7);
+  std::vector<std::tuple<Tensor>> calls;
+  for (int i = 0; i < 400; ++i) {
+    const int64_t side = 16 + static_cast<int64_t>(random() % 49);
+    calls.emplace_back(randn({2, 3, side, side}));
+  }
+  return detail::prepared_sequence([net](const Tensor& x) { return net->forward(x); }, compile(net), std::move(calls));
+}
+
+/// The same with sides that vary by themselves.
+inline PreparedSequence varying_aspect_cnn() {
+  auto net = std::make_shared<SmallResNet>();
+  net->eval();
+  std::mt19937 random(11);
+  std::vector<std::tuple<Tensor>> calls;
+  for (int i = 0; i < 400; ++i) {
+    const int64_t height = 16 + static_cast<int64_t>(random() % 49), width = 16 + static_cast<int64_t>(random() % 49);
+    calls.emplace_back(randn({2, 3, height, width}));
+  }
   return detail::prepared_sequence([net](const Tensor& x) { return net->forward(x); }, compile(net), std::move(calls));
 }
 

@@ -38,6 +38,8 @@ std::span<const Workload> workloads() {
 std::span<const Sequence> sequences() {
   static constexpr Sequence all[] = {
       {"varying_batch_mlp", "400 calls of the 784-512-512-10 network, batch 1 to 64", varying_batch_mlp},
+      {"varying_image_cnn", "400 calls of a small residual network, square pictures of 16 to 64 pixels", varying_image_cnn},
+      {"varying_aspect_cnn", "400 calls of it, height and width from 16 to 64", varying_aspect_cnn},
       {"growing_decode", "256 tokens of a 6-layer decoder, its cache growing from 16 to 271", growing_decode},
   };
   return all;
