@@ -66,8 +66,12 @@ int64_t first_good(int64_t bad, int64_t good, F&& is_good) {
 
 class FamilyCompiler {
  public:
-  FamilyCompiler(const GraphAt& graph_at, std::span<const SymbolRange> symbols, const CompileOptions& options, bool splits)
-      : recipe_{graph_at, options, ir::Choices(splits)}, monomials_(symbols.size()), ranges_(symbols.begin(), symbols.end()) {
+  FamilyCompiler(const GraphAt& graph_at, std::span<const SymbolRange> symbols, const CompileOptions& options, bool splits,
+                 const Family* before = nullptr)
+      : recipe_{graph_at, options, ir::Choices(splits)},
+        monomials_(before != nullptr ? before->monomials() : Monomials(symbols.size())),
+        ranges_(symbols.begin(), symbols.end()),
+        before_(before) {
     for (const SymbolRange& r : ranges_) hint_.push_back(r.hint);
   }
 
@@ -79,7 +83,7 @@ class FamilyCompiler {
 
   /// Whether numbers are polynomials near the hint.
   bool fits() {
-    if (!find_legal_sizes()) return refused("no other size is legal");
+    if (before_ != nullptr ? !take_known_sizes() : !find_legal_sizes()) return refused("no other size is legal");
     if (!choose_points()) return refused("too few sizes to tell how numbers depend on them");
     may_have_rests_ = true;
     if (!read_points()) return refused("programs differ in structure");
@@ -137,6 +141,20 @@ class FamilyCompiler {
       if (down > 0 && !legal_step(-down)) down = -first_good(-down, 0, legal_step);
       r.max = r.hint + up * step;
       r.min = r.hint - down * step;
+    }
+    return true;
+  }
+
+  // Those of the family for another rest, and its steps.
+  bool take_known_sizes() {
+    first_ = recipe_.graph_at(hint_);
+    for (size_t i = 0; i < ranges_.size(); ++i) {
+      SymbolRange& r = ranges_[i];
+      const SymbolRange& known = before_->ranges()[i];
+      steps_.push_back(r.step = known.step);
+      r.min = in_step(i, std::max(r.min, known.min - known.step + 1), r.hint);
+      r.max = in_step(i, std::min(r.max, known.max + known.step - 1), r.hint);
+      if (r.hint < r.min || r.hint > r.max) return false;
     }
     return true;
   }
@@ -274,6 +292,7 @@ class FamilyCompiler {
   }
 
   bool find_ends() {
+    if (before_ != nullptr) return ends_hold();
     for (size_t i = 0; i < ranges_.size(); ++i) {
       SymbolRange& r = ranges_[i];
       const auto holds = [&](int64_t v) { return holds_at(with(typical_, i, in_step(i, v, typical_[i]))); };
@@ -285,6 +304,26 @@ class FamilyCompiler {
     }
     if (ranges_.size() > 1 && !find_corners()) return false;
     return std::any_of(ranges_.begin(), ranges_.end(), [](const SymbolRange& r) { return r.min < r.max; });
+  }
+
+  // The ends of another rest are less than a step away from those that are known.
+  bool ends_hold() {
+    const auto ends = [&](int64_t SymbolRange::*end) {
+      Values values;
+      for (const SymbolRange& r : ranges_) values.push_back(r.*end);
+      return values;
+    };
+    const auto settle = [&](int64_t SymbolRange::*end, int64_t steps) {
+      if (holds_at(ends(end))) return true;
+      for (size_t i = 0; i < ranges_.size(); ++i)
+        if (ranges_[i].*end != hint_[i]) ranges_[i].*end += steps * steps_[i];
+      return holds_at(ends(end));
+    };
+    if (!settle(&SymbolRange::min, 1) || !settle(&SymbolRange::max, -1)) return false;
+    const Values low = ends(&SymbolRange::min);
+    for (size_t i = 0; ranges_.size() > 1 && i < ranges_.size(); ++i)
+      if (!holds_at(with(low, i, ranges_[i].max))) return false;
+    return true;
   }
 
   // Where all symbols are small, or all large.
@@ -356,6 +395,7 @@ class FamilyCompiler {
   Values hint_, typical_;  // `typical_`: where structure comes from
   Values steps_;           // between sizes
   bool may_have_rests_ = false;
+  const Family* const before_;
   ir::Graph first_;
   std::vector<Values> points_, numbers_;  // `numbers_`: by point
   Program model_;
@@ -372,9 +412,10 @@ namespace {
 constexpr int64_t kMostDivisor = 16;
 
 std::shared_ptr<const Family> compile_with_steps(const GraphAt& graph_at, std::span<const SymbolRange> symbols,
-                                                 const CompileOptions& options, bool* may_have_rests = nullptr) {
+                                                 const CompileOptions& options, bool* may_have_rests = nullptr,
+                                                 const Family* before = nullptr) {
   for (const bool splits : {true, false}) {
-    FamilyCompiler compiler(graph_at, symbols, options, splits);
+    FamilyCompiler compiler(graph_at, symbols, options, splits, before);
     if (auto family = compiler.run()) return family;
     if (may_have_rests != nullptr) *may_have_rests |= compiler.may_have_rests();
     if (!compiler.has_split()) break;
@@ -420,13 +461,22 @@ std::shared_ptr<const Family> compile_for_rests(const GraphAt& graph_at, std::sp
 
 }  // namespace
 
-std::shared_ptr<const Family> compile_family(const GraphAt& graph_at, std::span<const SymbolRange> symbols, const CompileOptions& options) {
+std::shared_ptr<const Family> compile_family(const GraphAt& graph_at, std::span<const SymbolRange> symbols, const CompileOptions& options,
+                                             const Family* before) {
   if (symbols.empty() || options.backend == Backend::Interpreter) return nullptr;  // which compiles nothing anyway
   std::vector<SymbolRange> ranges(symbols.begin(), symbols.end());
   for (SymbolRange& r : ranges) {
     r.min = std::max<int64_t>(r.min, 2);
     r.max = std::min(r.max, std::max(kFar, r.hint > INT64_MAX / kFarFactor ? r.hint : r.hint * kFarFactor));
     if (r.hint < r.min || r.hint > r.max) return nullptr;
+  }
+  const auto is_rest = [](const SymbolRange& r) { return r.step > 1; };
+  if (before != nullptr && before->ranges().size() == ranges.size() &&
+      std::any_of(before->ranges().begin(), before->ranges().end(), is_rest)) {
+    if (auto family = compile_with_steps(graph_at, ranges, options, nullptr, before)) return family;
+    for (size_t i = 0; i < ranges.size(); ++i) ranges[i].step = before->ranges()[i].step;
+    if (auto family = compile_with_steps(graph_at, ranges, options)) return family;
+    for (SymbolRange& r : ranges) r.step = 1;
   }
   bool may_have_rests = false;
   if (auto family = compile_with_steps(graph_at, ranges, options, &may_have_rests)) return family;

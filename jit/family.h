@@ -12,6 +12,7 @@
 
 #include "ir/graph.h"
 #include "jit/executable.h"
+#include "jit/polynomial.h"
 
 namespace tailor::jit {
 
@@ -36,11 +37,14 @@ class Family {
   /// multiples only, and where numbers are no polynomials but among sizes of one rest: a stride or a quotient of 2 takes two families.
   virtual std::span<const SymbolRange> ranges() const = 0;
   virtual const CompileReport& report() const = 0;
+  /// The products of symbols that its numbers are made of.
+  virtual Monomials monomials() const = 0;
 };
 
 /// Null when no family serves the hint and another size (sizes that are no polynomials of the symbols even among those of one rest,
-/// programs that differ at every size): the caller compiles for the one size. A symbol's `step`: known to be needed. Throws as compile()
-/// does.
-std::shared_ptr<const Family> compile_family(const GraphAt& graph_at, std::span<const SymbolRange> symbols, const CompileOptions& options);
+/// programs that differ at every size): the caller compiles for the one size. Throws as compile() does. `before`: a family of the same
+/// graph for sizes of another rest, or null: its steps are tried, and what its numbers are made of.
+std::shared_ptr<const Family> compile_family(const GraphAt& graph_at, std::span<const SymbolRange> symbols, const CompileOptions& options,
+                                             const Family* before = nullptr);
 
 }  // namespace tailor::jit

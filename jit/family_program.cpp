@@ -75,6 +75,12 @@ class FamilyOfSizes final : public Family {
   }
   std::span<const SymbolRange> ranges() const override { return program_->ranges; }
   const CompileReport& report() const override { return program_->compiled->program.report; }
+  Monomials monomials() const override {
+    std::vector<bool> used(program_->monomials.size(), false);
+    for (const SizeFormula& f : program_->formulas)
+      for (const auto& [m, coefficient] : f.value.terms) used[static_cast<size_t>(m)] = true;
+    return program_->monomials.closure(used);
+  }
 
  private:
   // Every number against the program that is lowered at this size.

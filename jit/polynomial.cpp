@@ -1,5 +1,6 @@
 #include "jit/polynomial.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdlib>
@@ -64,6 +65,19 @@ Monomials::Monomials(size_t symbols) {
     while (i < symbols && ++e[i] > kMostOfOne) e[i++] = 0;
     if (i == symbols) return;
   }
+}
+
+Monomials Monomials::closure(const std::vector<bool>& used) const {
+  Monomials result = *this;
+  std::erase_if(result.exponents_, [&](const std::vector<int>& e) {
+    const auto divides = [&](const std::vector<int>& other) {
+      return std::equal(e.begin(), e.end(), other.begin(), [](int a, int b) { return a <= b; });
+    };
+    for (size_t m = 0; m < exponents_.size(); ++m)
+      if (used[m] && divides(exponents_[m])) return false;
+    return std::any_of(e.begin(), e.end(), [](int power) { return power != 0; });
+  });
+  return result;
 }
 
 std::vector<int64_t> Monomials::at(std::span<const int64_t> values) const {

@@ -13,6 +13,8 @@ namespace tailor::jit {
 class Monomials {
  public:
   explicit Monomials(size_t symbols);
+  /// Those of these that divide a used one, and 1. `used`: by number.
+  Monomials closure(const std::vector<bool>& used) const;
   size_t size() const { return exponents_.size(); }
   /// Their values where the symbols have `values`.
   std::vector<int64_t> at(std::span<const int64_t> values) const;

@@ -226,9 +226,6 @@ std::unique_ptr<SymbolicForm> compile_symbolic(std::span<Instance* const> segmen
                             ".size(" + std::to_string(place.dim) + ")");
   }
   for (auto& [place, expression] : found.numbers_) result->numbers.push_back(std::move(expression));
-  // Another rest of the same sizes needs the same steps.
-  if (before != nullptr && before->symbols == result->symbols && before->numbers == result->numbers)
-    for (size_t s = 0; s < result->symbols.size(); ++s) found.ranges_[s].step = before->family->ranges()[s].step;
   const SegmentFacts& now = calls.back();
   const auto graph_at = [&](std::span<const int64_t> values) {
     const SegmentFacts facts = at(now, found.plain_, result->numbers, values);
@@ -258,7 +255,8 @@ std::unique_ptr<SymbolicForm> compile_symbolic(std::span<Instance* const> segmen
     };
     settle_chance(result->numbers, found.places_, numbers_of(now), segment.size(), steps_at);
   }
-  result->family = jit::compile_family(graph_at, found.ranges_, options);
+  const bool another_rest = before != nullptr && before->symbols == result->symbols && before->numbers == result->numbers;
+  result->family = jit::compile_family(graph_at, found.ranges_, options, another_rest ? before->family.get() : nullptr);
   if (!result->family) {
     // A mark that cannot be kept is an error that says where: user code forces the size to one value.
     std::vector<int64_t> values;

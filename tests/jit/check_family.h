@@ -26,11 +26,12 @@ inline ValueId input(GraphBuilder& b, IntArrayRef sizes, ScalarType type = kFloa
   return b.placeholder(TensorSpec(type, sizes), "x" + std::to_string(b.graph().values.size()));
 }
 
-inline std::shared_ptr<const Family> family_of(const GraphAt& graph_at, std::vector<SymbolRange> symbols, Backend backend = Backend::Llvm) {
+inline std::shared_ptr<const Family> family_of(const GraphAt& graph_at, std::vector<SymbolRange> symbols, Backend backend = Backend::Llvm,
+                                               const Family* before = nullptr) {
   CompileOptions options;
   options.backend = backend;
   options.check_bindings = true;
-  return compile_family(graph_at, symbols, options);
+  return compile_family(graph_at, symbols, options, before);
 }
 
 inline void expect_same(const Executable& bound, const Executable& fixed) {

@@ -22,12 +22,8 @@ struct Served {
     for (const auto& f : families)
       if (f->bind(values)) return check_at(*f, graph_at, values, tolerance, Backend::Llvm);
     std::vector<SymbolRange> symbols;
-    for (size_t i = 0; i < values.size(); ++i) {
-      SymbolRange& r = symbols.emplace_back();
-      r.hint = values[i];
-      if (!families.empty()) r.step = families.back()->ranges()[i].step;
-    }
-    auto family = family_of(graph_at, symbols);
+    for (const int64_t v : values) symbols.push_back({v});
+    auto family = family_of(graph_at, symbols, Backend::Llvm, families.empty() ? nullptr : families.back().get());
     if (!family) {
       ++alone;
       return;
