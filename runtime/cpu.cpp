@@ -7,7 +7,9 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#define _Bool bool  // the header is written in C, and clang has no such word in C++
 #include <sys/platform/x86.h>
+#undef _Bool
 #endif
 
 namespace tailor {
