@@ -23,7 +23,7 @@ using ir::ValueId;
 
 namespace {
 
-constexpr int64_t kImages = 16;  // a batch is a multiple of it
+constexpr int64_t kFewestImages = 16;  // that fill a vector at every instruction set
 constexpr int64_t kMostTaps = 9;
 
 bool is_convolution(const Graph& graph, const Node& node) {
@@ -33,7 +33,7 @@ bool is_convolution(const Graph& graph, const Node& node) {
   if (x.dtype != kFloat32 || x.rank() != 4 || !y.is_contiguous() || y.numel() == 0 || (!groups.is_none() && groups.as_int() != 1) ||
       graph.spec(node.operands[1].tensor).numel() == 0)
     return false;
-  const bool fits = x.sizes[0] > 0 && x.sizes[0] % kImages == 0 && x.numel() <= std::numeric_limits<int32_t>::max();
+  const bool fits = x.sizes[0] >= kFewestImages && x.numel() <= std::numeric_limits<int32_t>::max();
   return ir::choose(fits, fits);
 }
 

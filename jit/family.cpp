@@ -66,12 +66,14 @@ int64_t first_good(int64_t bad, int64_t good, F&& is_good) {
 
 class FamilyCompiler {
  public:
+  /// `as_hint`: choices are those of the hint's program, not of one of typical sizes.
   FamilyCompiler(const GraphAt& graph_at, std::span<const SymbolRange> symbols, const CompileOptions& options, bool splits,
-                 const Family* before = nullptr)
+                 const Family* before = nullptr, bool as_hint = false)
       : recipe_{graph_at, options, ir::Choices(splits)},
         monomials_(before != nullptr ? before->monomials() : Monomials(symbols.size())),
         ranges_(symbols.begin(), symbols.end()),
-        before_(before) {
+        before_(before),
+        as_hint_(as_hint) {
     for (const SymbolRange& r : ranges_) hint_.push_back(r.hint);
   }
 
@@ -89,13 +91,15 @@ class FamilyCompiler {
     if (!read_points()) return refused("programs differ in structure");
     if (!fit()) return refused("a number is no polynomial of the sizes");
     bound_ranges();
-    if (!holds_at(hint_)) return refused("the program of the hint differs");
+    hint_differs_ = !holds_at(hint_);
+    if (hint_differs_) return refused("the program of the hint differs");
     Values beside = typical_;
     for (size_t i = 0; i < beside.size(); ++i) beside[i] += beside[i] + steps_[i] <= ranges_[i].max ? steps_[i] : -steps_[i];
     return holds_at(beside) || refused("a number is no polynomial of the sizes");
   }
 
   bool has_split() const { return recipe_.choices.has_split(); }
+  bool hint_differs() const { return hint_differs_; }
   /// That it was refused may be for quotients with a rest.
   bool may_have_rests() const { return may_have_rests_; }
 
@@ -213,6 +217,7 @@ class FamilyCompiler {
   bool read_points() {
     if (!is_legal(typical_)) return false;  // each size is, but not all together
     try {
+      if (as_hint_) recipe_.lower_at(hint_);  // records its choices
       model_ = recipe_.lower_at(typical_);
     } catch (const std::exception&) { return false; }
     text_ = read_program(model_);
@@ -396,6 +401,8 @@ class FamilyCompiler {
   Values steps_;           // between sizes
   bool may_have_rests_ = false;
   const Family* const before_;
+  const bool as_hint_;
+  bool hint_differs_ = false;
   ir::Graph first_;
   std::vector<Values> points_, numbers_;  // `numbers_`: by point
   Program model_;
@@ -417,6 +424,8 @@ std::shared_ptr<const Family> compile_with_steps(const GraphAt& graph_at, std::s
   for (const bool splits : {true, false}) {
     FamilyCompiler compiler(graph_at, symbols, options, splits, before);
     if (auto family = compiler.run()) return family;
+    if (compiler.hint_differs())  // a batch of few images, say
+      if (auto family = FamilyCompiler(graph_at, symbols, options, splits, before, true).run()) return family;
     if (may_have_rests != nullptr) *may_have_rests |= compiler.may_have_rests();
     if (!compiler.has_split()) break;
   }

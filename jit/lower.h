@@ -30,4 +30,7 @@ LoweredNest lower(const ir::Graph& graph, const ir::MemoryMap& memory, const Gro
 /// Orders, merges and marks the loops of a nest and chooses the one whose points are lanes.
 void schedule_loops(LoopNest& nest);
 
+/// Writes out a short outer loop (fields of records) beside rows that are folded, when the fields share what they read.
+void unroll_fields(LoopNest& nest);
+
 }  // namespace tailor::jit

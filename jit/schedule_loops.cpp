@@ -178,6 +178,7 @@ void schedule_loops(LoopNest& nest) {
   lay_out_scratch(nest);
   merge_loops(nest);
   choose_lanes(nest);
+  unroll_fields(nest);
 }
 
 }  // namespace tailor::jit

@@ -57,10 +57,9 @@ llvm::Constant* NestEmitter::identity(ReduceOp op, ScalarType type, unsigned lan
 /// Where `value` must replace `best`: strictly better, or the first NaN.
 Value* NestEmitter::better(ReduceOp op, ScalarType type, Value* value, Value* best, unsigned lanes) {
   LlvmAlgebra a(b_, type, lanes);
-  const bool largest = op == ReduceOp::Max || op == ReduceOp::ArgMax;
+  const bool largest = op == ReduceOp::ArgMax;
   Value* wins = (largest ? a.gt(a.value(value), a.value(best)) : a.lt(a.value(value), a.value(best))).v;
   if (!is_floating_point(type)) return wins;
-  if (op == ReduceOp::Max || op == ReduceOp::Min) return b_.CreateOr(wins, b_.CreateFCmpUNO(value, value));
   Value* first_nan = b_.CreateAnd(b_.CreateFCmpUNO(value, value), b_.CreateFCmpORD(best, best));
   return b_.CreateOr(wins, first_nan);
 }
@@ -73,7 +72,11 @@ Value* NestEmitter::combine(ReduceOp op, ScalarType type, Value* x, Value* y, un
     case ReduceOp::Any: return b_.CreateOr(x, y);
     case ReduceOp::All: return b_.CreateAnd(x, y);
     case ReduceOp::Max:
-    case ReduceOp::Min: return b_.CreateSelect(better(op, type, y, x, lanes), y, x);
+    case ReduceOp::Min: {
+      // One instruction for numbers, and two that let NaN win.
+      Value* number = b_.CreateSelect((op == ReduceOp::Max ? a.gt(a.value(y), a.value(x)) : a.lt(a.value(y), a.value(x))).v, y, x);
+      return is_floating_point(type) ? b_.CreateSelect(b_.CreateFCmpUNO(y, y), y, number) : number;
+    }
     case ReduceOp::ArgMax:
     case ReduceOp::ArgMin: break;
   }

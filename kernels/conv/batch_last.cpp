@@ -18,6 +18,7 @@ using gemm::kMaxPixelRows;
 using gemm::kPixelVectors;
 using gemm::Tap;
 
+constexpr int64_t kFewestImages = 16;                // that fill a vector at every instruction set
 constexpr int64_t kParallelWork = int64_t{1} << 17;  // multiply-adds that pay for waking a thread
 
 /// Weights [out, k] as blocks of rows, each [k][rows of the block].
@@ -122,7 +123,7 @@ class BatchLast {
       const float* const bias = bias_of(b, taps, with_bias);
       const float* const in = input_ + (in_y * s_.in[2] + x.begin * s_.stride[2] - s_.before[2] + x.first * s_.dilation[2]) * s_.n;
       float* const to = out + x.begin * s_.n;
-      const int64_t lanes = set_.lanes, groups = s_.n / lanes, pixels = x.end - x.begin;
+      const int64_t lanes = set_.lanes, pixels = x.end - x.begin;
       const auto vectors = [&](const float* from, float* result, int64_t count, int64_t b_step) {
         while (count > 0) {
           const int64_t v = count >= kPixelVectors && count != kPixelVectors + 1 ? kPixelVectors : std::min<int64_t>(count, 2);
@@ -133,12 +134,17 @@ class BatchLast {
           count -= v;
         }
       };
+      // What is left at the end is done by a vector that overlaps the one before.
+      const auto dense = [&](const float* from, float* result, int64_t elements) {
+        vectors(from, result, elements / lanes, lanes);
+        if (elements % lanes != 0) vectors(from + elements - lanes, result + elements - lanes, 1, lanes);
+      };
       if (s_.stride[2] == 1)
-        vectors(in, to, pixels * groups, lanes);
-      else if (groups == 1)
+        dense(in, to, pixels * s_.n);
+      else if (s_.n == lanes)
         vectors(in, to, pixels, s_.stride[2] * s_.n);
       else
-        for (int64_t p = 0; p < pixels; ++p) vectors(in + p * s_.stride[2] * s_.n, to + p * s_.n, groups, lanes);
+        for (int64_t p = 0; p < pixels; ++p) dense(in + p * s_.stride[2] * s_.n, to + p * s_.n, s_.n);
     }
     if (epilogue_.fn != nullptr)
       epilogue_.fn(epilogue_.context, {out, 0, first, channels, y * s_.out[2] * s_.n, s_.out[2] * s_.n, c_row, 1});
@@ -177,7 +183,7 @@ std::shared_ptr<const PackedWeights> pack(const Call& call) {
 
 bool serves(const Call& call) {
   const ir::TensorSpec &x = *call.tensor(0).spec, &w = *call.tensor(1).spec, &y = *call.outputs[0].spec;
-  return x.dtype == kFloat32 && x.is_contiguous() && y.is_contiguous() && x.sizes[3] % 16 == 0 && x.sizes[0] == w.sizes[1] &&
+  return x.dtype == kFloat32 && x.is_contiguous() && y.is_contiguous() && x.sizes[3] >= kFewestImages && x.sizes[0] == w.sizes[1] &&
          y.numel() > 0 && w.numel() > 0 && x.numel() <= std::numeric_limits<int32_t>::max();
 }
 

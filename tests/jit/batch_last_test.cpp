@@ -76,6 +76,27 @@ TEST(BatchLast, NetworksWithResidualsPoolingAndMeans) {
   expect_eager(g, 5e-5);  // batch_norm's own kernel multiplies and adds in another order
 }
 
+TEST(BatchLast, EveryBatchOfManyImages) {
+  for (const int64_t n : {17, 23, 33, 47}) {
+    std::string text = R"(graph "net" {
+    %0: f32[N, 1, 8, 8] = placeholder "x"
+    %1: f32[6, 1, 3, 3] = placeholder "w1"
+    %2: f32[6] = placeholder "b1"
+    %3 = conv2d(%0, %1, %2, stride=[1, 1], padding=[1, 1], dilation=[1, 1], groups=1)
+    %4 = relu(%3)
+    %5 = max_pool2d(%4, kernel_size=[2], stride=[], padding=[0], dilation=[1], ceil_mode=false)
+    %6: f32[9, 6, 3, 3] = placeholder "w2"
+    %7 = conv2d(%5, %6, none, stride=[2, 2], padding=[1, 1], dilation=[1, 1], groups=1)
+    %8 = mean(%7, dim=[2, 3], keepdim=false, dtype=none)
+    return %7, %8
+  })";
+    text.replace(text.find("[N") + 1, 1, std::to_string(n));
+    const Graph g = ir::parse_graph(text);
+    EXPECT_EQ(count(moved(g), "conv2d_batch_last"), 2);
+    expect_eager(g);
+  }
+}
+
 TEST(BatchLast, OperandsFromElsewhere) {
   expect_eager(ir::parse_graph(R"(graph "net" {
     %0: f32[32, 2, 5, 6] = placeholder "x"
@@ -117,7 +138,7 @@ TEST(BatchLast, MaximaKeepNanAndTheFirstOfEqualValues) {
 }
 
 TEST(BatchLast, OtherGraphsStayAsTheyAre) {
-  for (const char* text : {R"(graph "odd batch" {
+  for (const char* text : {R"(graph "small batch" {
     %0: f32[15, 2, 5, 6] = placeholder "x"
     %1: f32[4, 2, 3, 3] = placeholder "w"
     %2 = conv2d(%0, %1, none, stride=[1, 1], padding=[1, 1], dilation=[1, 1], groups=1)

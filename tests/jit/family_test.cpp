@@ -281,6 +281,7 @@ std::vector<Case> rounding_cases() {
                    return std::vector{b.call("mean", {pooled}, {IntArrayRef{2, 3}, false, std::nullopt})};
                  },
                  1e-3, 4, 2, 100});
+  all.push_back({"convolutions of many images", all.back().build, 1e-3, 48, 16, 100});
   all.push_back({"a training step's gradients",
                  [](GraphBuilder& b, Sizes s) {
                    const ValueId x = input(b, {s[0], 20}), w = input(b, {80, 20}), t = input(b, {s[0], 80});

@@ -482,6 +482,32 @@ TEST(Lower, SlicesOfOneTensorShareAKernel) {
   EXPECT_EQ(nests.size(), 1u);
 }
 
+TEST(Lower, FieldsOfRecordsAreFoldedTogether) {
+  for (const char* fields : {"2", "3", "4", "5"}) {
+    std::string text = R"(graph "bodies" {
+    %0: f32[40, F] = placeholder "positions"
+    %1: f32[40, 40] = placeholder "weights"
+    %2: f32[40, F] = placeholder "velocities"
+    %3 = unsqueeze(%0, dim=0)
+    %4 = unsqueeze(%0, dim=1)
+    %5 = sub(%3, %4, none)
+    %6 = unsqueeze(%1, dim=2)
+    %7 = mul(%5, %6)
+    %8 = sum(%7, dim=[1], keepdim=false, dtype=none)
+    %9 = amax(%7, dim=[1], keepdim=false)
+    %10 = mul(%8, %9)
+    %11 = add(%2, %10, none)
+    return %11, %9
+  })";
+    for (size_t at; (at = text.find(" F]")) != std::string::npos;) text.replace(at + 1, 1, fields);
+    const ir::Graph graph = ir::parse_graph(text);
+    check_backends(graph, 10 * kReduced);
+    const Program program = lower_program(graph, {});
+    ASSERT_EQ(program.nests.size(), 1u);
+    EXPECT_EQ(program.nests[0].nest.dims.size(), *fields == '5' ? 3u : 2u) << to_string(program.nests[0].nest);
+  }
+}
+
 TEST(Lower, EmptyTensors) {
   check_backends(R"(graph "empty" {
     %0: f32[0, 4] = placeholder "x"
