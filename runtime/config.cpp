@@ -69,6 +69,7 @@ static Config read() {
   check(c.isa.empty() || c.isa == "avx512" || c.isa == "avx2" || c.isa == "sse2", "TAILOR_ISA: expected avx512, avx2 or sse2, got \"",
         c.isa, "\"");
   c.artifact_cache = text("TAILOR_CACHE") != "0";
+  c.check_bindings = text("TAILOR_CHECK_BINDINGS") == "1";
   c.cache_dir = default_cache_dir();
   if (const auto limit = bytes("TAILOR_CACHE_SIZE")) c.cache_bytes = *limit;
   const size_t physical = static_cast<size_t>(std::max(0L, sysconf(_SC_PHYS_PAGES))) * static_cast<size_t>(sysconf(_SC_PAGESIZE));

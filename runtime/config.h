@@ -8,6 +8,7 @@
 //   TAILOR_CACHE         0 turns the artifact cache off
 //   TAILOR_CACHE_DIR     where it lives (else $XDG_CACHE_HOME/tailor, else ~/.cache/tailor)
 //   TAILOR_CACHE_SIZE    bytes it may have, with K, M or G behind the number (else 1G); the least recently used kernels go
+//   TAILOR_CHECK_BINDINGS  1 compares each program that is filled in for a size with the one lowered for it, number by number (for tests)
 //   TAILOR_ALLOC_CACHE_MB  how much freed memory the allocator keeps for large blocks
 
 #include <cstddef>
@@ -24,6 +25,7 @@ struct Config {
   bool artifact_cache = true;
   std::string cache_dir;  // empty: no home directory
   int64_t cache_bytes = int64_t{1} << 30;
+  bool check_bindings = false;
   size_t allocator_cache_bytes = 0;
 };
 

@@ -9,6 +9,7 @@
 #include "frontend/compile/facts.h"
 #include "frontend/nn/epoch.h"
 #include "runtime/ambient.h"
+#include "runtime/config.h"
 #include "runtime/log.h"
 #include "runtime/trace.h"
 
@@ -106,6 +107,7 @@ jit::CompileOptions Entry::compile_options() const {
   options.backend = jit_backend(options_.backend);
   options.fast_math = options_.fast_math;
   options.fold_weights = options_.fold_weights;
+  options.check_bindings = config().check_bindings;
   return options;
 }
 

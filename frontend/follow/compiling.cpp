@@ -197,7 +197,7 @@ std::unique_ptr<Variant> Job::compile_for_all_sizes() {
     if (!end->step->symbolic.forms.empty()) before = end->step->symbolic.forms.back().get();
   }
   std::unique_ptr<follow::SymbolicForm> form =
-      follow::compile_symbolic(segment, first_slot, outputs, calls, marks, names, host.function_name(), options, before);
+      follow::compile_symbolic(segment, first_slot, outputs, calls, marks, names, host.function_name(), options, before, bindings);
   if (!form) {
     host.on_symbolic_given_up("its sizes have no explanation that one program could be compiled for");
     return nullptr;

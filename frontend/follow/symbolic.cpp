@@ -4,6 +4,7 @@
 #include <map>
 
 #include "frontend/follow/trace.h"
+#include "ir/choices.h"
 #include "runtime/error.h"
 
 namespace tailor::follow {
@@ -206,12 +207,34 @@ void settle_chance(std::vector<SizeExpr>& numbers, std::span<const Place> places
   }
 }
 
+/// The graph of a segment at any sizes. It owns all but the instances, which live while somebody keeps their bindings.
+struct GraphRecipe {
+  std::vector<Instance*> segment;
+  std::vector<std::weak_ptr<Binding>> bindings;
+  int first_slot;
+  std::vector<int> outputs;
+  SegmentFacts facts;
+  std::vector<bool> plain;
+  std::vector<SizeExpr> numbers;
+  std::vector<std::string> external_names;
+  std::string name;
+
+  ir::Graph operator()(std::span<const int64_t> values) const {
+    std::vector<std::shared_ptr<Binding>> kept;
+    for (const std::weak_ptr<Binding>& binding : bindings)
+      if (kept.emplace_back(binding.lock()) == nullptr) throw ir::ChoiceError("the calls that were recorded are forgotten");
+    const SegmentFacts here = at(facts, plain, numbers, values);
+    return std::move(build_segment(segment, first_slot, outputs, here, external_names, name)->graph);
+  }
+};
+
 }  // namespace
 
 std::unique_ptr<SymbolicForm> compile_symbolic(std::span<Instance* const> segment, int first_slot, std::vector<int> outputs,
                                                std::span<const SegmentFacts> calls, std::span<const SizeMark> marks,
                                                std::span<const std::string> external_names, const std::string& name,
-                                               const jit::CompileOptions& options, const SymbolicForm* before) {
+                                               const jit::CompileOptions& options, const SymbolicForm* before,
+                                               std::span<const std::shared_ptr<Binding>> bindings) {
   Explanation found(calls, marks);
   if (!found.explain()) return nullptr;
   for (const jit::SymbolRange& range : found.ranges_) {
@@ -227,10 +250,6 @@ std::unique_ptr<SymbolicForm> compile_symbolic(std::span<Instance* const> segmen
   }
   for (auto& [place, expression] : found.numbers_) result->numbers.push_back(std::move(expression));
   const SegmentFacts& now = calls.back();
-  const auto graph_at = [&](std::span<const int64_t> values) {
-    const SegmentFacts facts = at(now, found.plain_, result->numbers, values);
-    return std::move(build_segment(segment, first_slot, outputs, facts, external_names, name)->graph);
-  };
   if (found.some_size_is_constant()) {
     std::vector<int64_t> other;
     for (const jit::SymbolRange& range : found.ranges_) {
@@ -255,6 +274,16 @@ std::unique_ptr<SymbolicForm> compile_symbolic(std::span<Instance* const> segmen
     };
     settle_chance(result->numbers, found.places_, numbers_of(now), segment.size(), steps_at);
   }
+  const auto recipe = std::make_shared<const GraphRecipe>(GraphRecipe{{segment.begin(), segment.end()},
+                                                                      {bindings.begin(), bindings.end()},
+                                                                      first_slot,
+                                                                      outputs,
+                                                                      now,
+                                                                      found.plain_,
+                                                                      result->numbers,
+                                                                      {external_names.begin(), external_names.end()},
+                                                                      name});
+  const auto graph_at = [recipe](std::span<const int64_t> values) { return (*recipe)(values); };
   const bool another_rest = before != nullptr && before->symbols == result->symbols && before->numbers == result->numbers;
   result->family = jit::compile_family(graph_at, found.ranges_, options, another_rest ? before->family.get() : nullptr);
   if (!result->family) {

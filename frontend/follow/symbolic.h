@@ -107,10 +107,11 @@ std::vector<int64_t> numbers_of(const SegmentFacts& facts);
 
 /// Explains the numbers of several calls (the last is the one under way) and compiles a form. Null when the numbers cannot be explained or
 /// the jit has no program for all sizes. Throws MarkError where a required mark cannot be kept. `before`: an earlier form of the segment,
-/// which serves the sizes of another rest, or null.
+/// which serves the sizes of another rest, or null. `bindings`: keep the instances.
 std::unique_ptr<SymbolicForm> compile_symbolic(std::span<Instance* const> segment, int first_slot, std::vector<int> outputs,
                                                std::span<const SegmentFacts> calls, std::span<const SizeMark> marks,
                                                std::span<const std::string> external_names, const std::string& name,
-                                               const jit::CompileOptions& options, const SymbolicForm* before);
+                                               const jit::CompileOptions& options, const SymbolicForm* before,
+                                               std::span<const std::shared_ptr<Binding>> bindings);
 
 }  // namespace tailor::follow
