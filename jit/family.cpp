@@ -472,13 +472,14 @@ std::shared_ptr<const Family> compile_for_rests(const GraphAt& graph_at, std::sp
 
 std::shared_ptr<const Family> compile_family(const GraphAt& graph_at, std::span<const SymbolRange> symbols, const CompileOptions& options,
                                              const Family* before) {
-  if (symbols.empty() || options.backend == Backend::Interpreter) return nullptr;  // which compiles nothing anyway
+  if (symbols.empty()) return nullptr;
   std::vector<SymbolRange> ranges(symbols.begin(), symbols.end());
   for (SymbolRange& r : ranges) {
     r.min = std::max<int64_t>(r.min, 2);
     r.max = std::min(r.max, std::max(kFar, r.hint > INT64_MAX / kFarFactor ? r.hint : r.hint * kFarFactor));
     if (r.hint < r.min || r.hint > r.max) return nullptr;
   }
+  if (options.backend == Backend::Interpreter || options.backend == Backend::Eager) return make_family_of_graphs(graph_at, ranges, options);
   const auto is_rest = [](const SymbolRange& r) { return r.step > 1; };
   if (before != nullptr && before->ranges().size() == ranges.size() &&
       std::any_of(before->ranges().begin(), before->ranges().end(), is_rest)) {

@@ -24,8 +24,9 @@ struct SymbolRange {
   bool contains(int64_t value) const { return value >= min && value <= max && (value - hint) % step == 0; }
 };
 
-/// The graph at these values of the symbols. Called while the family is compiled, and by bind only with CompileOptions::check_bindings:
-/// it is then kept, and throws ir::ChoiceError once it has nothing to say any more. It says the same at all sizes but for sizes, strides and integer attributes. Throws Error where user code would throw.
+/// The graph at these values of the symbols. It says the same at all sizes but for sizes, strides and integer attributes. Throws Error
+/// where user code would throw. Called while the family is compiled; kept, and called by bind, with CompileOptions::check_bindings and by
+/// back ends that generate no code: it throws ir::ChoiceError once it has nothing to say any more.
 using GraphAt = std::function<ir::Graph(std::span<const int64_t> values)>;
 
 class Family {

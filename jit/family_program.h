@@ -41,4 +41,8 @@ struct FamilyProgram {
 /// The family of a finished program.
 std::shared_ptr<const Family> make_family(FamilyProgram program);
 
+/// For back ends that generate no code: bind() asks for the graph at its sizes, and gives none where there is none.
+std::shared_ptr<const Family> make_family_of_graphs(const GraphAt& graph_at, std::span<const SymbolRange> symbols,
+                                                    const CompileOptions& options);
+
 }  // namespace tailor::jit

@@ -242,7 +242,7 @@ void Job::run() {
 /// Notes the sizes of this call; true when the segment is worth compiling for all sizes.
 bool Invocation::sizes_vary(Instance& end, std::vector<follow::SegmentFacts>& calls, std::span<const follow::SizeMark> marks) {
   follow::SymbolicSegment& symbolic = end.step->symbolic;
-  if (!host_.dynamic() || host_.compile_options().backend != jit::Backend::Llvm) return false;
+  if (!host_.dynamic()) return false;
   std::lock_guard lock(tree_.mutex());
   std::vector<follow::SegmentFacts> earlier = facts_of_earlier_calls(end);
   calls.insert(calls.begin(), std::make_move_iterator(earlier.begin()), std::make_move_iterator(earlier.end()));
