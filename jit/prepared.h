@@ -23,7 +23,7 @@ struct ValueIdentity {
 
 struct Prepared {
   std::vector<std::shared_ptr<const kernels::Prepacked>> computed;  // results of launches that depend on weights alone; null: not there
-  std::vector<std::shared_ptr<const kernels::Prepacked>> packs;  // null where the weights are used as they are
+  std::vector<std::shared_ptr<const kernels::Prepacked>> packs;     // null where the weights are used as they are
   int64_t bytes() const;
 };
 
