@@ -14,6 +14,7 @@
 #include <cmath>
 
 #include "ir/graph.h"
+#include "ir/text.h"
 
 namespace tailor::ir {
 namespace {
@@ -184,6 +185,12 @@ std::string print(const Graph& graph) {
   for (size_t i = 0; i < graph.outputs.size(); ++i) out += (i ? ", %" : " %") + std::to_string(graph.outputs[i]);
   out += "\n}\n";
   return out;
+}
+
+std::string to_string(const AttrRef& attr) {
+  std::string text;
+  print_attr(text, attr);
+  return text;
 }
 
 }  // namespace tailor::ir

@@ -174,9 +174,9 @@ void CompiledFunction::call(const CallOps& ops, FlatValue& arguments) {
   }
   {
     const TraceSpan span("guard", "look-up");
-    if (last < all.size() && all[last]->guards()->set.check(call)) found = &all[last];
+    if (last < all.size() && (state.guards = all[last]->guards_for(call)) != nullptr) found = &all[last];
     for (size_t i = 0; i < all.size() && found == nullptr; ++i) {
-      if (i == last || !all[i]->guards()->set.check(call)) continue;
+      if (i == last || (state.guards = all[i]->guards_for(call)) == nullptr) continue;
       mine.last_hit = i;
       found = &all[i];
     }
@@ -230,7 +230,6 @@ void CompiledFunction::add(const std::shared_ptr<Entry>& entry, const Invocation
 void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& ops, const FlatValue& arguments,
                            const guards::CallDescriptor& call, const CallState& state) {
   Entry& entry = *shared;
-  const EntryGuards* guards = entry.guards();
   entry.used(state.slot);
   const bool pure = options_.pure && !record_.pure_promise_broken.load(std::memory_order_relaxed);
   const SkipPlan* plan = pure ? entry.skip_plan_for(call) : nullptr;
@@ -261,7 +260,7 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
   Invocation* invocation = entry.take(state.slot);
   static thread_local std::vector<int64_t> sizes;
   sizes.clear();
-  if (guards) guards->sizes_of(call, sizes);
+  if (state.guards) state.guards->sizes_of(call, sizes);
   invocation->begin(tensors, sizes);
   double recorded_us = 0;
   {

@@ -16,10 +16,11 @@ namespace tailor::detail {
 
 /// How one call is made.
 struct CallState {
-  int slot = 0;          // thread_slot()
-  bool timed = false;    // a sample: its parts are measured
-  bool first = false;    // it makes its entry
-  bool widened = false;  // its entry has just taken a size to be symbolic
+  int slot = 0;                         // thread_slot()
+  bool timed = false;                   // a sample: its parts are measured
+  bool first = false;                   // it makes its entry
+  bool widened = false;                 // its entry has just taken a size to be symbolic
+  const EntryGuards* guards = nullptr;  // of its entry, which hold for the call; null for the first
 };
 
 class CompiledFunction {
@@ -59,7 +60,8 @@ class CompiledFunction {
   // miss.cpp
   void miss(const CallOps& ops, const FlatValue& arguments, const guards::CallDescriptor& call, CallState state);
   std::vector<MissRecord> first_failures(const Entries& entries, const guards::CallDescriptor& call) const;
-  std::shared_ptr<Entry> widened(const Entries& all, const FlatValue& arguments, const guards::CallDescriptor& call);
+  std::shared_ptr<Entry> widened(const Entries& all, const FlatValue& arguments, const guards::CallDescriptor& call,
+                                 const ArgumentNames& names);
   std::optional<EagerReason> why_eager(const Entries& entries, const guards::CallDescriptor& call);
   bool pays(uint64_t pattern) const;
   void note_misses(const std::vector<MissRecord>& misses, std::optional<EagerReason> eager, int entry);

@@ -7,6 +7,7 @@
 #include "frontend/captured.h"
 #include "frontend/compile/background.h"
 #include "frontend/compile/facts.h"
+#include "frontend/compile/outcome.h"
 #include "frontend/nn/epoch.h"
 #include "runtime/ambient.h"
 #include "runtime/config.h"
@@ -230,36 +231,40 @@ void Entry::on_escape(std::source_location where, bool mode_changes) {
       mode_changes ? "a segment ends: a mode of the process changes" : "a segment ends: host code needs a tensor's data, at " + place);
 }
 
-void Entry::on_lift(const follow::Step& step, std::string_view what) {
-  record_.lifts.fetch_add(1, std::memory_order_relaxed);
-  std::ostringstream out;
-  out << "a " << what << " of " << step.op->name << " takes another value than recorded and becomes a run-time argument, at "
-      << ir::SourceLocation{step.where.file_name(), static_cast<int>(step.where.line())}.str();
-  changed(out.str());
-}
-
-void Entry::on_divergence(const follow::Step* expected, const OpCall* got) {
-  record_.divergences.fetch_add(1, std::memory_order_relaxed);
-  std::ostringstream out;
-  const auto where = [](const std::source_location& w) { return ir::SourceLocation{w.file_name(), static_cast<int>(w.line())}.str(); };
-  out << "the body left the recorded path: expected ";
-  if (expected->kind == follow::StepKind::Op)
-    out << expected->op->name << " (" << where(expected->where) << ")";
-  else
-    out << (expected->kind == follow::StepKind::Return ? "the end" : "a read on the host");
-  out << ", got ";
-  if (got)
-    out << got->op.name << " (" << where(got->where) << ")";
-  else
-    out << "the end or a read on the host";
-  changed(out.str());
-}
-
-void Entry::changed(std::string what) {
-  if (log_enabled(LogChannel::Recompiles)) log(LogChannel::Recompiles, tag(), what);
-  if (tracing()) trace_instant("recompile", what, {{"function", record_.name}, {"entry", std::to_string(number)}});
+void Entry::on_difference(const follow::Difference& difference) {
+  MissRecord miss;
+  miss.entry = number;
+  miss.guard = difference.condition();
+  miss.actual = difference.actual;
+  miss.subject = "step " + std::to_string(difference.step) + ": " + difference.what;
+  miss.expected = difference.expected;
+  miss.step = difference.step;
+  if (difference.where.line() != 0)
+    miss.source = ir::SourceLocation{difference.where.file_name(), static_cast<int>(difference.where.line())}.str();
+  std::string then;
+  switch (difference.kind) {
+    case follow::Difference::Kind::Lift:
+      record_.lifts.fetch_add(1, std::memory_order_relaxed);
+      miss.kind = "lift";
+      miss.suggestion = "nothing: the number is an argument from now on, and any other value is a hit";
+      then = "it becomes a run-time argument";
+      break;
+    case follow::Difference::Kind::Path:
+      record_.divergences.fetch_add(1, std::memory_order_relaxed);
+      miss.kind = "path";
+      miss.suggestion =
+          "nothing where the ways through the body are few: each is recorded once; else choose by where(), or split the function";
+      then = "a new path is recorded";
+      break;
+    case follow::Difference::Kind::Kept:
+      miss.kind = "kept";
+      miss.suggestion = "nothing: code that keeps them serves calls with and without";
+      then = "compiled with further results";
+      break;
+  }
+  note_recompile(record_, miss, tag(), then);
   std::lock_guard lock(mutex_);
-  last_change_ = std::move(what);
+  last_change_ = miss.text();
 }
 
 void Entry::on_compile_failure(std::string_view what) {

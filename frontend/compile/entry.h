@@ -97,14 +97,16 @@ struct EntryGuards {
     int argument, dim;
   };
   std::vector<ArgumentFact> arguments;
-  std::vector<int64_t> structure;
-  std::vector<Dim> dynamic;  // in the order in which they became symbolic
+  std::vector<int64_t> structure;  // the words that select: those that decide which numbers the arguments above have
+  std::vector<Dim> dynamic;        // in the order in which they became symbolic; argument -1: not there in this layout
   guards::GuardSet set;
+  const EntryGuards* other = nullptr;  // the same facts where the arguments are put together in another way
+  int layouts = 1;                     // with those
 
   GuardChanges changes;  // by the user's options
 
-  /// Makes `set` from the rest.
-  void build(const ArgumentNames& names, const CompileOptions& options);
+  /// Makes `set` from the rest; `structure` holds all words of the call. `all_words`: every one of them selects.
+  void build(const ArgumentNames& names, const CompileOptions& options, bool all_words);
   /// The sizes of the dynamic dims.
   void sizes_of(const guards::CallDescriptor& call, std::vector<int64_t>& out) const;
 };
@@ -120,11 +122,22 @@ class Entry final : public follow::EntryHost, public std::enable_shared_from_thi
 
   /// Null until the entry is published; what it points to lives as long as the entry.
   const EntryGuards* guards() const { return guards_.load(std::memory_order_acquire); }
+  /// Those that hold for the call, or null.
+  const EntryGuards* guards_for(const guards::CallDescriptor& call) const {
+    for (const EntryGuards* g = guards(); g != nullptr; g = g->other)
+      if (g->set.check(call)) return g;
+    return nullptr;
+  }
+  /// Those that say why the call does not match.
+  const EntryGuards& closest_guards(const guards::CallDescriptor& call) const;
   void set_guards(std::unique_ptr<const EntryGuards> guards);
   /// The guards of an entry first made for a call; marked sizes are symbolic from the start.
   void make_guards(const Invocation& invocation, std::span<TensorHead* const> arguments, std::span<const int64_t> structure);
-  /// Where this entry would serve the call if some sizes were symbolic, makes them so. One thread at a time.
-  bool widen(const guards::CallDescriptor& call, std::span<TensorHead* const> arguments);
+  /// Where the call differs only in lengths, presence or keys that this entry need not know, it serves the call from now on. One thread
+  /// at a time, as for widen().
+  bool adopt(const guards::CallDescriptor& call, const ArgumentNames& names);
+  /// Where this entry would serve the call if some sizes were symbolic, makes them so.
+  bool widen(const guards::CallDescriptor& call, std::span<TensorHead* const> arguments, const ArgumentNames& names);
 
   /// An invocation for one call; returned by give_back with the same slot.
   Invocation* take(int slot);
@@ -168,8 +181,7 @@ class Entry final : public follow::EntryHost, public std::enable_shared_from_thi
   void on_variant_compiled(const follow::Variant& variant, bool first_of_segment) override;
   void on_op_by_op(std::string_view why) override;
   void on_escape(std::source_location where, bool mode_changes) override;
-  void on_lift(const follow::Step& step, std::string_view what) override;
-  void on_divergence(const follow::Step* expected, const OpCall* got) override;
+  void on_difference(const follow::Difference& difference) override;
   void on_compile_failure(std::string_view what) override;
   void on_symbolic_compiled(const follow::SymbolicForm& form) override;
   void on_symbolic_given_up(std::string_view why) override;
@@ -179,10 +191,11 @@ class Entry final : public follow::EntryHost, public std::enable_shared_from_thi
   std::atomic<bool> compiling_first{true};  // the segments of the call that made the entry are no recompiles
 
  private:
+  const EntryGuards& all_facts() const;
+  std::unique_ptr<EntryGuards> in_layout_of(const guards::CallDescriptor& call, const ArgumentNames& names) const;
   std::string why_compiled() const;
   void note_compiled(const jit::CompileReport& report, double compile_ms, const ir::Graph& graph, bool first_of_segment,
                      std::span<const std::string> sizes = {});
-  void changed(std::string what);
   void tell(const GuardChanges& changes);
 
   struct alignas(kSlotAlignment) Cell {

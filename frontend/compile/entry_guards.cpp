@@ -25,7 +25,12 @@ bool is_dynamic(const EntryGuards::ArgumentFact& fact, int dim) {
 
 }  // namespace
 
-void EntryGuards::build(const ArgumentNames& names, const CompileOptions& options) {
+// Code that is followed reads lengths, presence and keys itself, and takes the path that they lead to. Words only matter here where they
+// decide which number an argument has.
+void EntryGuards::build(const ArgumentNames& names, const CompileOptions& options, bool all_words) {
+  size_t words = all_words ? structure.size() : 0;
+  for (const ArgumentFact& fact : arguments) words = std::max(words, names.words_before.at(static_cast<size_t>(fact.argument)));
+  structure.resize(words);
   require_structure(set, structure, names);
   for (const ArgumentFact& fact : arguments) set.require_spec(fact.argument, &fact.spec, fact.path, fact.source, fact.dynamic);
   const GuardChanges sealed = seal_as_asked(set, options, false);
@@ -43,7 +48,8 @@ void Entry::tell(const GuardChanges& changes) {
 
 void EntryGuards::sizes_of(const guards::CallDescriptor& call, std::vector<int64_t>& out) const {
   out.clear();
-  for (const Dim& d : dynamic) out.push_back(call.tensors[static_cast<size_t>(d.argument)].spec->sizes[static_cast<size_t>(d.dim)]);
+  for (const Dim& d : dynamic)
+    out.push_back(d.argument < 0 ? 0 : call.tensors[static_cast<size_t>(d.argument)].spec->sizes[static_cast<size_t>(d.dim)]);
 }
 
 void Entry::set_guards(std::unique_ptr<const EntryGuards> guards) {
@@ -81,21 +87,69 @@ void Entry::make_guards(const Invocation& invocation, std::span<TensorHead* cons
       made->arguments.push_back(std::move(fact));
     }
   }
-  made->build(names, options_);
+  made->build(names, options_, options_.pure);
   tree.sizes_vary(sizes);
   set_guards(std::move(made));
 }
 
-bool Entry::widen(const guards::CallDescriptor& call, std::span<TensorHead* const> arguments) {
-  if (!dynamic()) return false;
+const EntryGuards& Entry::closest_guards(const guards::CallDescriptor& call) const {
+  const EntryGuards* const first = guards();
+  for (const EntryGuards* g = first; g != nullptr; g = g->other) {
+    if (call.structure.size() >= g->structure.size() && std::equal(g->structure.begin(), g->structure.end(), call.structure.begin()))
+      return *g;
+  }
+  return *first;
+}
+
+/// The layout of the call that made the entry: the others may lack some.
+const EntryGuards& Entry::all_facts() const {
+  const EntryGuards* g = guards();
+  while (g->other) g = g->other;
+  return *g;
+}
+
+/// The facts of this entry about a call whose arguments are put together in another way: each argument is the one of the same path. One
+/// that is not there any more is no fact. Null where none is left.
+std::unique_ptr<EntryGuards> Entry::in_layout_of(const guards::CallDescriptor& call, const ArgumentNames& names) const {
+  const EntryGuards& now = all_facts();
+  auto mapped = std::make_unique<EntryGuards>();
+  mapped->structure.assign(call.structure.begin(), call.structure.end());
+  mapped->dynamic = now.dynamic;
+  for (EntryGuards::Dim& d : mapped->dynamic) d.argument = -1;
+  for (const EntryGuards::ArgumentFact& fact : now.arguments) {
+    const auto same = std::find(names.tensors.begin(), names.tensors.end(), fact.path);
+    if (same == names.tensors.end()) continue;
+    mapped->arguments.push_back(fact);
+    mapped->arguments.back().argument = static_cast<int>(same - names.tensors.begin());
+    for (size_t i = 0; i < now.dynamic.size(); ++i)
+      if (now.dynamic[i].argument == fact.argument) mapped->dynamic[i].argument = mapped->arguments.back().argument;
+  }
+  return mapped->arguments.empty() ? nullptr : std::move(mapped);
+}
+
+bool Entry::adopt(const guards::CallDescriptor& call, const ArgumentNames& names) {
+  constexpr int kMostLayouts = 64;
   const EntryGuards& now = *guards();
-  auto wider = std::make_unique<EntryGuards>();
-  wider->arguments = now.arguments;
-  wider->structure = now.structure;
-  wider->dynamic = now.dynamic;
+  if (options_.pure || now.layouts >= kMostLayouts) return false;
+  auto mapped = in_layout_of(call, names);
+  if (!mapped) return false;
+  mapped->build(names, options_, mapped->arguments.size() < all_facts().arguments.size());
+  if (!mapped->set.check(call)) return false;
+  mapped->changes = {};  // told when the entry was made
+  mapped->other = &now;
+  mapped->layouts = now.layouts + 1;
+  set_guards(std::move(mapped));
+  return true;
+}
+
+bool Entry::widen(const guards::CallDescriptor& call, std::span<TensorHead* const> arguments, const ArgumentNames& names) {
+  if (!dynamic()) return false;
+  const EntryGuards& now = all_facts();
+  if (options_.pure && !std::ranges::equal(call.structure, now.structure)) return false;
+  auto wider = in_layout_of(call, names);
+  if (!wider || wider->arguments.size() < now.arguments.size()) return false;
   std::vector<int64_t> sizes;  // that the new symbols had so far
   std::ostringstream what;
-  if (call.structure.size() != now.structure.size()) return false;
   for (EntryGuards::ArgumentFact& fact : wider->arguments) {
     const auto index = static_cast<size_t>(fact.argument);
     if (index >= call.tensors.size() || !call.tensors[index].spec) return false;
@@ -113,7 +167,7 @@ bool Entry::widen(const guards::CallDescriptor& call, std::span<TensorHead* cons
     }
   }
   if (sizes.empty()) return false;
-  wider->build(names, options_);
+  wider->build(names, options_, options_.pure);
   if (!wider->set.check(call)) return false;
   if (log_enabled(LogChannel::Recompiles)) log(LogChannel::Recompiles, tag(), "becomes symbolic: " + what.str());
   tree.sizes_vary(sizes);

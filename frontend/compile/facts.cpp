@@ -43,7 +43,15 @@ void require_scalars(guards::GuardSet& guards, std::span<const Scalar> scalars, 
   guards.require_scalars(scalars, parts);
 }
 void require_structure(guards::GuardSet& guards, std::span<const int64_t> words, const ArgumentNames& names) {
-  guards.require_structure(words, parts_of(names.structure));
+  // The words may be the first of those that have names.
+  std::vector<guards::Part> parts;
+  size_t named = 0;
+  for (const PartName& name : names.structure) {
+    if (named >= words.size()) break;
+    parts.push_back(part_of(name));
+    named += static_cast<size_t>(name.words);
+  }
+  guards.require_structure(words, parts);
 }
 
 void require_reads(guards::GuardSet& guards, std::span<const HostRead> reads, const guards::CallDescriptor& call,

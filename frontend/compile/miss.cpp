@@ -13,12 +13,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 double micros_since(Clock::time_point begin) { return std::chrono::duration<double, std::micro>(Clock::now() - begin).count(); }
 
-constexpr size_t kKeptMisses = 32;
 /// Calls that run eagerly in a row of thousands do not explain themselves each time.
 constexpr uint64_t kToldMisses = 64;
-
-/// "fn (model.cpp:12)", whether the function has a name or not.
-std::string called(const FunctionRecord& record) { return record.options.name.empty() ? "fn (" + record.place + ")" : record.name; }
 
 }  // namespace
 
@@ -28,16 +24,27 @@ void CompiledFunction::miss(const CallOps& ops, const FlatValue& arguments, cons
   if (!recording && options_.wait_for_compile && current_stance() == Stance::Default) recording.lock();
   const Entries all = *thread_view().entries;
   for (const std::shared_ptr<Entry>& entry : all) {  // made or widened since the look-up
-    if (entry->guards()->set.check(call)) {
+    if ((state.guards = entry->guards_for(call)) != nullptr) {
       if (recording) recording.unlock();
       return run(entry, ops, arguments, call, state);
     }
   }
+  ArgumentNames names;
+  if (recording && !all.empty()) {
+    ops.names(ops.frame, names);
+    for (const std::shared_ptr<Entry>& entry : all) {  // what differs is not for the entry to know: no miss
+      if (!entry->adopt(call, names)) continue;
+      recording.unlock();
+      state.guards = entry->guards();
+      return run(entry, ops, arguments, call, state);
+    }
+  }
   const uint64_t number = record_.misses.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (recording) {
-    if (const std::shared_ptr<Entry> entry = widened(all, arguments, call)) {
+  if (recording && !all.empty()) {
+    if (const std::shared_ptr<Entry> entry = widened(all, arguments, call, names)) {
       recording.unlock();
       state.widened = true;
+      state.guards = entry->guards_for(call);
       return run(entry, ops, arguments, call, state);
     }
   }
@@ -63,11 +70,12 @@ void CompiledFunction::miss(const CallOps& ops, const FlatValue& arguments, cons
 
 /// A call that is like those of an entry but for sizes: they become symbolic, and the entry serves it. The number of entries stays.
 /// recording_ is held.
-std::shared_ptr<Entry> CompiledFunction::widened(const Entries& all, const FlatValue& arguments, const guards::CallDescriptor& call) {
+std::shared_ptr<Entry> CompiledFunction::widened(const Entries& all, const FlatValue& arguments, const guards::CallDescriptor& call,
+                                                 const ArgumentNames& names) {
   if (options_.dynamic == Dynamic::Never || options_.error_on_recompile || current_stance() != Stance::Default) return nullptr;
   const std::vector<MissRecord> failures = first_failures(all, call);
   for (const std::shared_ptr<Entry>& entry : all) {
-    if (!entry->widen(call, arguments.tensors)) continue;
+    if (!entry->widen(call, arguments.tensors, names)) continue;
     note_misses(failures, std::nullopt, entry->number);
     return entry;
   }
@@ -79,11 +87,13 @@ std::vector<MissRecord> CompiledFunction::first_failures(const Entries& entries,
   std::vector<MissRecord> records;
   std::vector<uint64_t> used;
   for (const auto& entry : entries) {
-    const auto miss = entry->guards()->set.explain(call);
+    const auto miss = entry->closest_guards(call).set.explain(call);
     if (!miss) continue;
     // A guard's text begins with what it reads.
     std::string subject = miss->subject.empty() ? miss->guard.substr(0, miss->guard.find(' ')) : miss->subject;
-    records.push_back({entry->number, miss->guard, miss->actual, miss->source, miss->suggestion, std::move(subject)});
+    const size_t equals = miss->guard.find(" == ", subject.size());
+    std::string expected = equals == std::string::npos ? miss->guard : miss->guard.substr(equals + 4);
+    records.push_back({entry->number, miss->guard, miss->actual, miss->source, miss->suggestion, std::move(subject), std::move(expected)});
     used.push_back(entry->last_used());
   }
   if (records.empty()) return records;
@@ -141,7 +151,6 @@ bool CompiledFunction::pays(uint64_t pattern) const {
 }
 
 void CompiledFunction::note_misses(const std::vector<MissRecord>& misses, std::optional<EagerReason> eager, int entry) {
-  note_explained_misses(misses);
   if (misses.empty()) return;
   if (log_enabled(LogChannel::Recompiles)) {
     const std::string tag = record_.tag + "/" + (entry < 0 ? std::string("-") : std::to_string(entry)) + "/0";
@@ -155,21 +164,8 @@ void CompiledFunction::note_misses(const std::vector<MissRecord>& misses, std::o
         log(LogChannel::Recompiles, record_.tag + "/" + std::to_string(m.entry) + "/0", "suggestion: " + m.suggestion, LogLevel::Debug);
     }
   }
-  if (tracing()) {
-    const MissRecord& m = misses.front();
-    trace_instant("miss", m.text(),
-                  {{"function", record_.name},
-                   {"entry", std::to_string(m.entry)},
-                   {"guard", m.guard},
-                   {"actual", m.actual},
-                   {"source", m.source},
-                   {"suggestion", m.suggestion},
-                   {"then", eager ? "ran eagerly" : "compiled"}});
-  }
-  std::lock_guard lock(record_.mutex);
-  auto& kept = record_.recent_misses;
-  kept.insert(kept.end(), misses.begin(), misses.end());
-  if (kept.size() > kKeptMisses) kept.erase(kept.begin(), kept.end() - kKeptMisses);
+  if (tracing()) trace_miss(record_, misses.front(), eager ? "ran eagerly" : "compiled");
+  keep_misses(record_, misses);
 }
 
 void CompiledFunction::note_storm(const MissRecord& miss) {

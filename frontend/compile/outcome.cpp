@@ -30,9 +30,37 @@ void note_outcome(std::string_view outcome, int entry) {
 ExplanationScope::ExplanationScope(Explanation* sink) { explanation_sink = sink; }
 ExplanationScope::~ExplanationScope() { explanation_sink = nullptr; }
 
-void note_explained_misses(const std::vector<MissRecord>& misses) {
-  if (explanation_sink != nullptr) explanation_sink->misses = misses;
+void keep_misses(FunctionRecord& record, std::span<const MissRecord> misses) {
+  constexpr size_t kKept = 32;
+  if (explanation_sink != nullptr) explanation_sink->misses.insert(explanation_sink->misses.end(), misses.begin(), misses.end());
+  std::lock_guard lock(record.mutex);
+  auto& kept = record.recent_misses;
+  kept.insert(kept.end(), misses.begin(), misses.end());
+  if (kept.size() > kKept) kept.erase(kept.begin(), kept.end() - kKept);
 }
+
+void note_recompile(FunctionRecord& record, const MissRecord& miss, const std::string& tag, const std::string& then) {
+  if (log_enabled(LogChannel::Recompiles)) {
+    log(LogChannel::Recompiles, tag, "Recompiling " + called(record) + " because " + miss.text() + "; " + then);
+    if (!miss.suggestion.empty()) log(LogChannel::Recompiles, tag, "suggestion: " + miss.suggestion, LogLevel::Debug);
+  }
+  if (tracing()) trace_miss(record, miss, then);
+  keep_misses(record, {&miss, 1});
+}
+
+void trace_miss(const FunctionRecord& record, const MissRecord& miss, const std::string& then) {
+  trace_instant("miss", miss.text(),
+                {{"function", record.name},
+                 {"entry", std::to_string(miss.entry)},
+                 {"kind", miss.kind},
+                 {"guard", miss.guard},
+                 {"actual", miss.actual},
+                 {"source", miss.source},
+                 {"suggestion", miss.suggestion},
+                 {"then", then}});
+}
+
+std::string called(const FunctionRecord& record) { return record.options.name.empty() ? "fn (" + record.place + ")" : record.name; }
 
 void tell_eviction(const Entry& entry, std::string_view why) {
   const std::string text = "evicted: " + std::string(why);

@@ -41,8 +41,13 @@ class ExplanationScope {
   ExplanationScope& operator=(const ExplanationScope&) = delete;
   ~ExplanationScope();
 };
-/// The misses of an explained call.
-void note_explained_misses(const std::vector<MissRecord>& misses);
+/// Keeps what made something be compiled again, for statistics and for a call that is explained.
+void keep_misses(FunctionRecord& record, std::span<const MissRecord> misses);
+/// Tells of a difference from what an entry has recorded: log, trace, statistics, explanation.
+void note_recompile(FunctionRecord& record, const MissRecord& miss, const std::string& tag, const std::string& then);
+void trace_miss(const FunctionRecord& record, const MissRecord& miss, const std::string& then);
+/// "fn (model.cpp:12)", whether the function has a name or not.
+std::string called(const FunctionRecord& record);
 
 void tell_eviction(const Entry& entry, std::string_view why);
 

@@ -65,7 +65,8 @@ std::string Stats::text() const {
        << follow_us << ", running " << run_us << "); all told " << average_call_us() << " us";
   if (std::isfinite(break_even())) text << "; compiling pays from call " << std::setprecision(0) << std::ceil(break_even()) << " on";
   text << "\n";
-  for (const MissRecord& miss : recent_misses) text << "miss of entry " << miss.entry << ": " << miss.text() << "\n";
+  for (const MissRecord& miss : recent_misses)
+    text << (miss.kind == "guard" ? "miss of entry " : "recompile of entry ") << miss.entry << ": " << miss.text() << "\n";
   for (const Storm& storm : storms) text << "recompile storm: " << storm.subject << " failed " << storm.failures << " times\n";
   if (pure_promise_broken) text << "declared pure, but depends on something else: followed on every call\n";
   return text.str();
@@ -84,7 +85,10 @@ Json to_json(const std::vector<MissRecord>& misses) {
   Json list = Json::array();
   for (const MissRecord& m : misses) {
     list.push_back({{"entry", m.entry},
+                    {"kind", m.kind},
+                    {"step", m.step < 0 ? Json() : Json(m.step)},
                     {"guard", m.guard},
+                    {"expected", m.expected},
                     {"actual", m.actual},
                     {"source", m.source},
                     {"suggestion", m.suggestion},

@@ -265,10 +265,14 @@ void Invocation::compile_variant(Instance& end) {
   follow::VariantList& variants = end.variants;
   if (!lock || variants.failed || variants.waiting || variants.count() >= follow::TraceLimits().variants) return;
   if (is_served(end)) return;  // compiled meanwhile, or it is served but not by compiled code: what it writes is shared
+  const std::vector<int> outputs = wanted_outputs(end);
+  if (const Variant* before = variants.head(); before && before->lifts_seen == tree_.lifts.load(std::memory_order_acquire)) {
+    host_.on_difference({follow::Difference::Kind::Kept, end.step->depth, "values that outlive the call",
+                         std::to_string(before->outputs.size()), std::to_string(outputs.size()), end.step->where});
+  }
   if (!host_.may_compile()) return;
   const bool first = variants.count() == 0 && end.step->symbolic.single_sizes == 0;
   try {
-    const std::vector<int> outputs = wanted_outputs(end);
     std::vector<follow::SegmentFacts> calls;
     uint64_t lifts_seen = 0;
     {

@@ -150,7 +150,7 @@ void Invocation::take_scalars(Step& step, const OpCall& call) {
     const int64_t bits = call.operands[i].scalar.bits();
     scalars_[static_cast<size_t>(recorded.index)] = bits;
     if (bits != recorded.scalar.bits()) [[unlikely]]
-      lift(step, scalar, "scalar operand");
+      lift(step, scalar, recorded.scalar, call.operands[i].scalar);
     ++scalar;
   }
 }
@@ -219,14 +219,14 @@ void Invocation::take_offset(Instance& instance, const OpCall& call) {
   for (size_t i = 0; i < call.attrs.size(); ++i) {
     if (instance.attrs[i].ref() == call.attrs[i]) continue;
     offset = call.op.view(tensor_of(step.operands[0]).spec, call.attrs).offset;
-    lift(step, Step::kViewOffsetBit, "offset of a view");
+    lift(step, Step::kViewOffsetBit, Scalar(instance.view->offset), Scalar(offset));
     break;
   }
   scalars_[static_cast<size_t>(step.scalar_count() - 1)] = offset;
 }
 
 // A number has turned out to vary: from now on it is an argument of what is compiled.
-void Invocation::lift(Step& step, int bit, std::string_view what) {
+void Invocation::lift(Step& step, int bit, const Scalar& recorded, const Scalar& got) {
   if (step.lifted.load(std::memory_order_acquire) >> bit & 1) return;
   {
     // Who sees the bit sees the count as well, so that no older form is taken for one that knows; who builds sees both or neither.
@@ -235,7 +235,7 @@ void Invocation::lift(Step& step, int bit, std::string_view what) {
     tree_.lifts.fetch_add(1, std::memory_order_relaxed);
     step.lifted.fetch_or(uint64_t{1} << bit, std::memory_order_release);
   }
-  host_.on_lift(step, what);
+  host_.on_difference(follow::number_that_varies(step, bit, recorded, got));
 }
 
 // What the step writes has got a new description on this call's own behalf: it goes on being the tensor it was.
@@ -269,7 +269,7 @@ Tensor Invocation::op(const OpCall& call) {
       end_segment(StepKind::Escape, call.where);
       return op(call);
     }
-    diverge(&call);
+    diverge(&call, StepKind::Op, call.where);
   }
   return std::move(record(call).at(0));
 }
@@ -288,7 +288,7 @@ std::vector<Tensor> Invocation::op_many(const OpCall& call) {
       end_segment(StepKind::Escape, call.where);
       return op_many(call);
     }
-    diverge(&call);
+    diverge(&call, StepKind::Op, call.where);
   }
   return record(call);
 }
@@ -334,7 +334,7 @@ Instance* Invocation::find_end(StepKind kind) {
 
 void Invocation::end_segment(StepKind kind, std::source_location where) {
   Instance* end = mode_ == Mode::Eager ? nullptr : find_end(kind);
-  if (mode_ == Mode::Following && !end) diverge(nullptr);
+  if (mode_ == Mode::Following && !end) diverge(nullptr, kind, where);
   if (mode_ == Mode::Eager) {
     start_next_segment();
     return;

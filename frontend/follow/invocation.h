@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "frontend/dispatch.h"
+#include "frontend/follow/difference.h"
 #include "frontend/follow/run_variant.h"
 #include "frontend/follow/trace.h"
 #include "runtime/own_vector.h"
@@ -44,8 +45,8 @@ class EntryHost {
   virtual void on_op_by_op(std::string_view why) = 0;
   /// A path is seen for the first time to go through a place where host code needs data, or a mode changes.
   virtual void on_escape(std::source_location where, bool mode_changes) = 0;
-  virtual void on_lift(const Step& step, std::string_view what) = 0;
-  virtual void on_divergence(const Step* expected, const OpCall* got) = 0;
+  /// Something differs from what was recorded, so that a segment will be compiled again.
+  virtual void on_difference(const Difference& difference) = 0;
   virtual void on_compile_failure(std::string_view what) = 0;
   virtual void on_symbolic_compiled(const follow::SymbolicForm& form) = 0;
   virtual void on_symbolic_given_up(std::string_view why) = 0;
@@ -123,14 +124,14 @@ class alignas(64) Invocation final : public OpInterceptor {
   void advance(follow::Instance& instance, const OpCall& call);
   void take_scalars(follow::Step& step, const OpCall& call);
   void take_offset(follow::Instance& instance, const OpCall& call);
-  void lift(follow::Step& step, int bit, std::string_view what);
+  void lift(follow::Step& step, int bit, const Scalar& recorded, const Scalar& got);
   void make_lazy(const follow::Instance& instance);
   void redescribed(const follow::Step& step);
   Tensor result(const follow::Step& step, const OpCall& call) const;
   follow::Binding& binding() { return *bindings_.back(); }
   follow::Step& step_at(size_t i) const { return *path_[i]->step; }
   std::vector<Tensor> record(const OpCall& call);
-  void diverge(const OpCall* call);
+  void diverge(const OpCall* call, follow::StepKind kind, std::source_location where);
   bool must_begin_segment(const OpCall& call) const;
   void end_segment(follow::StepKind kind, std::source_location where);
   bool serves(const follow::Variant& variant) const;

@@ -126,7 +126,7 @@ Life life_of(const std::string& function, const std::vector<TraceEvent>& events)
     const TraceEvent& e = events[i];
     if (argument(e, "function") != function) continue;
     if (e.category == "miss") life.misses.push_back(&e);
-    if (e.category == "storm" || e.category == "evict" || e.category == "recompile") life.notices.push_back(&e);
+    if (e.category == "storm" || e.category == "evict") life.notices.push_back(&e);
     if (e.category != "call") continue;
     Call call;
     call.span = &e;

@@ -116,12 +116,12 @@ TEST(Logs, LiftsPathsEvictionsAndBreaks) {
   f(f32({1}));
   k = 2;
   f(f32({1}));
-  EXPECT_TRUE(some_line(
-      "f/0/.", R"(a scalar operand of mul takes another value than recorded and becomes a run-time argument, at observe_test\.cpp:\d+)"));
+  EXPECT_TRUE(some_line("f/0/.", R"(^Recompiling f \(observe_test\.cpp:\d+\) because step 1: other of mul == 1\.0 failed: got 2\.0 )"
+                                 R"(\(first needed at observe_test\.cpp:\d+\); it becomes a run-time argument$)"));
   read = true;
   f(f32({1}));
-  EXPECT_TRUE(
-      some_line("f/0/.", R"(the body left the recorded path: expected mul \(observe_test\.cpp:\d+\), got sum \(observe_test\.cpp:\d+\))"));
+  EXPECT_TRUE(some_line("f/0/.", R"(^Recompiling f .* because step 1: op == mul failed: got sum at observe_test\.cpp:\d+ )"
+                                 R"(\(first needed at observe_test\.cpp:\d+\); a new path is recorded$)"));
   EXPECT_TRUE(some_line("f/0/.", R"(^a segment ends: host code needs a tensor's data, at observe_test\.cpp:\d+)"));
   f(f32({1, 2}));
   EXPECT_TRUE(some_line("f/0/.", "^evicted: cache_size_limit is reached"));
@@ -264,6 +264,60 @@ TEST(Explain, TextJsonAndData) {
   const Explanation hit = explain(f)(ones({5, 3}), ones({3, 4}));
   EXPECT_EQ(hit.outcome, "hit: followed cached code");
   EXPECT_TRUE(hit.misses.empty());
+}
+
+// What makes a segment be compiled again is told like a guard that fails: step, expected, actual, line.
+TEST(Explain, NumbersPathsAndResultsThatOutliveTheCall) {
+  double k = 2;
+  bool further = false, keep = false;
+  ScalarType type = kFloat32;
+  std::vector<Tensor> kept;
+  auto f = compile(
+      [&](const Tensor& x) {
+        Tensor y = x * k;
+        Tensor z = further ? y.sum(0) : y + ones({2}, type);
+        if (keep) kept.push_back(y);
+        return z * 3;
+      },
+      named("f"));
+  const auto explained = [&] {
+    const Explanation e = explain(f)(f32({1, 2}));
+    EXPECT_EQ(e.misses.size(), 1u);
+    return e;
+  };
+  f(f32({1, 2}));
+  k = 2.5;
+  const MissRecord lift = explained().misses.at(0);
+  EXPECT_EQ(lift.kind, "lift");
+  EXPECT_EQ(lift.step, 1);
+  EXPECT_EQ(lift.guard, "step 1: other of mul == 2.0");
+  EXPECT_EQ(lift.expected, "2.0");
+  EXPECT_EQ(lift.actual, "2.5");
+  EXPECT_TRUE(std::regex_match(lift.source, std::regex(R"(observe_test\.cpp:\d+)"))) << lift.source;
+  EXPECT_FALSE(lift.suggestion.empty());
+  k = 7;
+  EXPECT_TRUE(explain(f)(f32({1, 2})).misses.empty());
+  keep = true;
+  const MissRecord outlives = explained().misses.at(0);
+  EXPECT_EQ(outlives.kind, "kept");
+  EXPECT_EQ(outlives.guard, "step 5: values that outlive the call == 1");
+  EXPECT_EQ(outlives.actual, "2");
+  further = true;
+  const Explanation path = explained();
+  EXPECT_EQ(path.misses.at(0).kind, "path");
+  EXPECT_EQ(path.misses.at(0).guard, "step 2: op == full");
+  EXPECT_TRUE(std::regex_match(path.misses.at(0).actual, std::regex(R"(sum at observe_test\.cpp:\d+)"))) << path.misses.at(0).actual;
+  EXPECT_NE(path.text().find("entry 0: step 2: op == full failed: got sum at observe_test.cpp:"), std::string::npos) << path.text();
+  further = false;
+  type = kFloat64;
+  EXPECT_EQ(explained().misses.at(0).guard, "step 2: dtype of full == f32");
+  const Json told = Json::parse(f.stats().json()).at("recent_misses");
+  ASSERT_EQ(told.size(), 4u);
+  EXPECT_EQ(told.at(0).at("kind"), "lift");
+  EXPECT_EQ(told.at(0).at("step"), 1);
+  EXPECT_EQ(told.at(0).at("expected"), "2.0");
+  EXPECT_NE(f.stats().text().find("recompile of entry 0: step 1: other of mul == 2.0 failed: got 2.5"), std::string::npos);
+  EXPECT_NE(report_html({f.report()}, {}).find("step 1: other of mul == 2.0"), std::string::npos);
 }
 
 TEST(Explain, AFullListOfMissesHidesNone) {

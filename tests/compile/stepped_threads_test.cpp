@@ -1,9 +1,12 @@
 // Threads that meet at one point of a call, stepped so that the outcome does not depend on who is faster.
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <barrier>
+#include <fstream>
 #include <thread>
 
 #include "frontend/follow/invocation.h"
@@ -136,8 +139,7 @@ struct Host final : follow::EntryHost {
   void on_variant_compiled(const follow::Variant&, bool) override { ++compiled; }
   void on_op_by_op(std::string_view) override {}
   void on_escape(std::source_location, bool) override {}
-  void on_lift(const follow::Step&, std::string_view) override {}
-  void on_divergence(const follow::Step*, const OpCall*) override {}
+  void on_difference(const follow::Difference&) override {}
   void on_compile_failure(std::string_view) override {}
   void on_symbolic_compiled(const follow::SymbolicForm&) override {}
   void on_symbolic_given_up(std::string_view) override {}
@@ -176,6 +178,55 @@ TEST(Lifting, WhileAnotherThreadPutsASegmentTogether) {
     EXPECT_TRUE(call(6));
     EXPECT_EQ(host.compiled, 2);
   }
+}
+
+/// Whether a thread of this process sleeps: waits for a lock.
+bool sleeps(pid_t thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  const size_t name_end = text.rfind(')');
+  return name_end != std::string::npos && text.compare(name_end, 3, ") S") == 0;
+}
+
+// A number that varies is marked and counted at once for whoever holds the tree: a thread that found it marked and not yet counted would
+// take code with the recorded number baked in for its own.
+TEST(Lifting, IsMarkedAndCountedAtOnce) {
+  follow::TraceTree tree;
+  Host host;
+  const Tensor x = ones({4});
+  std::atomic<pid_t> lifting{0};
+  std::atomic<bool> go{false}, passed{false};
+  const auto call = [&](int64_t number, bool stepped) {
+    Invocation invocation(tree, host);
+    TensorImpl* const arguments[] = {static_cast<TensorImpl*>(x.head())};
+    invocation.begin(arguments);
+    if (stepped) {
+      lifting = static_cast<pid_t>(syscall(SYS_gettid));
+      wait_until([&] { return go.load(); });
+    }
+    current_interceptor() = &invocation;
+    const Tensor y = x * number;
+    current_interceptor() = nullptr;
+    if (stepped) passed = true;
+    invocation.finish();
+    invocation.end();
+    EXPECT_EQ(y[0].item<float>(), static_cast<float>(number));
+  };
+  call(1, false);
+  const follow::Step& mul = *tree.root()->first_child.load();
+  std::thread other([&] { call(2, true); });
+  wait_until([&] { return lifting != 0; });
+  {
+    const std::lock_guard holding(tree.mutex());
+    go = true;
+    wait_until([&] { return passed || sleeps(lifting); });
+    EXPECT_EQ(mul.lifted.load(), 0u);
+    EXPECT_EQ(tree.lifts.load(), 0u);
+  }
+  other.join();
+  EXPECT_EQ(mul.lifted.load(), 1u);
+  EXPECT_EQ(tree.lifts.load(), 1u);
+  call(3, false);
 }
 
 }  // namespace

@@ -206,6 +206,7 @@ struct PartName {
 /// The parts of a value by name, in order of traversal.
 struct ArgumentNames {
   std::vector<std::string> tensors;
+  std::vector<size_t> words_before;  // how many structure words come before each tensor: they decide which number it has
   std::vector<PartName> scalars, structure;
 };
 
@@ -219,7 +220,12 @@ struct Namer {
     for (const std::string& s : stack) all += s;
     return all;
   }
-  void tensor(const Tensor&) { out.tensors.push_back(here()); }
+  void tensor(const Tensor&) {
+    out.tensors.push_back(here());
+    size_t words = 0;
+    for (const PartName& part : out.structure) words += static_cast<size_t>(part.words);
+    out.words_before.push_back(words);
+  }
   void scalar(const Scalar&) { out.scalars.push_back({Role::Number, here()}); }
   template <class T>
   void number(const T&) {

@@ -22,7 +22,7 @@ struct Explanation {
   std::string function;                // name and source line
   std::string outcome;                 // "hit", "skipped", "miss: recorded and compiled", ...
   int entry = -1;                      // which entry served the call
-  std::vector<MissRecord> misses;      // the first failing guard of every entry that did not match
+  std::vector<MissRecord> misses;      // the first failing guard of every entry that did not match; then what differed from recorded steps
   std::vector<GuardText> guards;       // of the entry that served it
   std::vector<GuardText> skip_guards;  // of its plan for skipping the body (pure), if it has one
   std::vector<Segment> segments;       // of that entry, in the order of compiling

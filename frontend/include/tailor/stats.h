@@ -8,11 +8,14 @@
 
 namespace tailor {
 
-/// One failed look-up: which guard of which entry, what it expected and what came.
+/// Why something was compiled again: which guard of which entry failed, or in which step a call differed from what was recorded.
 struct MissRecord {
   int entry = 0;
   std::string guard, actual, source, suggestion;
-  std::string subject;  // what the guard reads: args[0].size(0)
+  std::string subject;         // what the guard reads: args[0].size(0); "step 3: other of mul"
+  std::string expected;        // 64
+  std::string kind = "guard";  // or "lift" (a number varies), "path" (the body does something else), "kept" (more values outlive the call)
+  int step = -1;               // along the recorded path; -1: a guard of the entry
   /// `args[0].size(0) == 64 failed: got 48 (first needed at model.cpp:17)`
   std::string text() const;
 };

@@ -60,7 +60,6 @@ struct Fact {
   std::string_view name;
   Group group;
   void (*change)(World&, Random&);
-  bool structure = false;  // changes a length, a presence, an alternative or keys, which are part of what selects an entry
 };
 
 std::span<const Fact> facts();

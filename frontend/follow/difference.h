@@ -1,0 +1,36 @@
+#pragma once
+// Why a call that follows makes something be compiled again: what it differs in from what was recorded, as data.
+
+#include <source_location>
+#include <string>
+
+#include "frontend/dispatch.h"
+
+namespace tailor::follow {
+
+struct Step;
+struct Instance;
+
+struct Difference {
+  enum class Kind : uint8_t {
+    Lift,  // a number varies and becomes an argument
+    Path,  // user code does something else
+    Kept,  // more values outlive the segment than so far
+  };
+  Kind kind = Kind::Path;
+  int step = 0;                        // along the path, from 1
+  std::string what, expected, actual;  // "other of mul" "2" "3"; "op" "mul" "sum at model.cpp:13"
+  std::source_location where;          // of the recorded step
+
+  /// step 3: other of mul == 2
+  std::string condition() const { return "step " + std::to_string(step) + ": " + what + " == " + expected; }
+};
+
+/// `bit`: which scalar operand, or Step::kViewOffsetBit.
+Difference number_that_varies(const Step& step, int bit, const Scalar& recorded, const Scalar& got);
+/// The recorded step that is expected here, and the op that came.
+Difference other_path(const Instance& expected, const OpCall& got);
+/// The same where the body ends, or host code needs data.
+Difference other_path(const Instance& expected, bool returns, std::source_location where);
+
+}  // namespace tailor::follow
