@@ -4,6 +4,9 @@
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "jit/llvm/cost.h"
 #include "jit/llvm/emit_at.h"
 
@@ -16,7 +19,7 @@ namespace {
 
 enum Argument : unsigned { kBuffers, kSizes, kScalars, kBegin, kEnd };
 constexpr int64_t kStackScratchBytes = 64 * 1024;
-constexpr int kCheap = 16;
+constexpr int kCheap = 16, kWorthTwice = 64;  // instructions of a point
 
 llvm::Function* declare(llvm::Module& module, const Target& target, const std::string& symbol) {
   llvm::LLVMContext& c = module.getContext();
@@ -63,7 +66,10 @@ void NestEmitter::emit() {
   b_.SetInsertPoint(entry);
   levels_.push_back({-1, nullptr, entry, false});
   declare_buffers();
-  outer_loops(0);
+  if (has_short_rows())
+    rows_by_length();
+  else
+    outer_loops(0);
   if (nest_.nontemporal) b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
   b_.CreateRetVoid();
 
@@ -130,6 +136,36 @@ llvm::AllocaInst* NestEmitter::stack_slot(llvm::Type* type, unsigned count) {
 
 // ---- loops ---------------------------------------------------------------------------------------------------------
 
+/// Rows of a length known when running alone, folded in little code: short ones get code of their own.
+bool NestEmitter::has_short_rows() const {
+  if (nest_.vector_dim < 0 || !target_.masks || schedule_.native < 2) return false;
+  const LoopDim& d = nest_.dims[static_cast<size_t>(nest_.vector_dim)];
+  if (!d.inner || d.extent.is_static() || total_cost() > kWorthTwice) return false;
+  const auto lanes_of = [&](const Stage& s) { return schedule_.per_stage[static_cast<size_t>(&s - nest_.stages.data())]; };
+  return std::all_of(nest_.stages.begin(), nest_.stages.end(), [&](const Stage& s) {
+    return std::find(s.dims.begin(), s.dims.end(), nest_.vector_dim) == s.dims.end() || lanes_of(s) >= schedule_.native;
+  });
+}
+
+/// Rows that one register holds take one masked step without a loop.
+void NestEmitter::rows_by_length() {
+  Value* length = size(nest_.dims[static_cast<size_t>(nest_.vector_dim)].extent);
+  const auto version = [&](bool single) {
+    push_level(-1, nullptr, false);  // what is hoisted stays on this side
+    if (single) {
+      lanes_ = schedule_.native;
+      set_vector_mask(b_.getInt64(0), length);
+      row_mask_ = std::exchange(mask_, nullptr);
+      row_remaining_ = std::exchange(remaining_, nullptr);
+    }
+    outer_loops(0);
+    row_mask_ = row_remaining_ = nullptr;
+    pop_level();
+  };
+  branch(
+      b_.CreateICmpSLE(length, b_.getInt64(schedule_.native)), [&] { version(true); }, [&] { version(false); });
+}
+
 void NestEmitter::outer_loops(size_t position) {
   size_t d = position;
   while (d < nest_.dims.size() && nest_.dims[d].inner) ++d;
@@ -159,6 +195,14 @@ void NestEmitter::loop(int dim, Value* begin, Value* end, Body body) {
     if (d.unrolled && whole) return unrolled_loop(dim, d.extent.value, body);
     return counted_loop(dim, begin, end, 1, body);
   }
+  if (row_mask_ != nullptr) {
+    push_level(dim, b_.getInt64(0), true);
+    mask_ = row_mask_;
+    remaining_ = row_remaining_;
+    body();
+    mask_ = remaining_ = nullptr;
+    return pop_level();
+  }
   const auto *first = llvm::dyn_cast<llvm::ConstantInt>(begin), *last = llvm::dyn_cast<llvm::ConstantInt>(end);
   const bool exact =
       (first != nullptr && last != nullptr && (last->getSExtValue() - first->getSExtValue()) % lanes_ == 0) ||
@@ -172,7 +216,8 @@ void NestEmitter::loop(int dim, Value* begin, Value* end, Body body) {
   // Rows of a length known when running alone are often whole vectors: masks would be most of what they cost more than known ones. The
   // same goes for little work; much of it is not worth compiling twice.
   const bool unknown_row = d.inner && !d.extent.is_static();
-  if (target_.masks && lanes_ <= schedule_.native && !unknown_row && !is_cheap()) return counted_loop(dim, begin, end, lanes_, masked);
+  if (target_.masks && lanes_ <= schedule_.native && !unknown_row && total_cost() > kCheap)
+    return counted_loop(dim, begin, end, lanes_, masked);
   // Without masked memory instructions, or with many lanes, whose masks would cost as much as the work: whole vectors, then the rest once.
   Value* whole = b_.CreateAnd(b_.CreateSub(end, begin), b_.getInt64(~static_cast<uint64_t>(lanes_ - 1)));
   Value* middle = b_.CreateAdd(begin, whole);
@@ -180,10 +225,10 @@ void NestEmitter::loop(int dim, Value* begin, Value* end, Body body) {
   counted_loop(dim, middle, end, lanes_, masked);
 }
 
-bool NestEmitter::is_cheap() const {
+int NestEmitter::total_cost() const {
   int cost = 0;
   for (const Stage& s : nest_.stages) cost += stage_cost(nest_, s);
-  return cost <= kCheap;
+  return cost;
 }
 
 void NestEmitter::set_vector_mask(Value* index, Value* end) {

@@ -69,7 +69,9 @@ class NestEmitter {
   void push_level(int dim, llvm::Value* index, bool unrolled);
   void pop_level();
   void branch(llvm::Value* condition, Body then, Body otherwise);
-  bool is_cheap() const;
+  int total_cost() const;
+  bool has_short_rows() const;
+  void rows_by_length();
   void set_vector_mask(llvm::Value* index, llvm::Value* end);
   llvm::Value* size(const Size& size);
   llvm::AllocaInst* stack_slot(llvm::Type* type, unsigned count = 1);
@@ -125,7 +127,9 @@ class NestEmitter {
   void emit_store(const Store& store);
   void store_vector(llvm::Value* raw, llvm::Value* pointer, llvm::Align align, llvm::Value* mask, bool bounded);
   llvm::Value* address(const Access& access);
-  llvm::Value* bounds_mask(const Access& access, unsigned lanes, llvm::Value** possible = nullptr);
+  llvm::Value* bounds_mask(const Access& access, unsigned lanes, llvm::Value** possible = nullptr, llvm::Value** whole = nullptr);
+  llvm::Value* load_bounded(const Access& access, llvm::Type* type, llvm::Value* pointer, llvm::Align align, llvm::Value* otherwise,
+                            llvm::Value* whole, llvm::Value* possible);
   llvm::Value* lane_offsets(const Size& stride, bool clamp);
   llvm::Value* lane_pointers(const Access& access, llvm::Type* element, llvm::Value* pointer, bool clamp);
   llvm::Value* load_interleaved(const Access& access, llvm::Type* element);
@@ -142,11 +146,12 @@ class NestEmitter {
   llvm::Function* function_ = nullptr;
 
   Schedule schedule_;
-  unsigned lanes_ = 1;                      // of the current stage
-  llvm::IntegerType* lane_type_ = nullptr;  // of lane numbers
-  llvm::Value* mask_ = nullptr;             // lanes that exist; null for all
-  llvm::Value* remaining_ = nullptr;        // how many they are, in lane_type_, when mask_ is set
-  int stage_level_ = 0;                     // the level that stages stand at
+  unsigned lanes_ = 1;                                          // of the current stage
+  llvm::IntegerType* lane_type_ = nullptr;                      // of lane numbers
+  llvm::Value* mask_ = nullptr;                                 // lanes that exist; null for all
+  llvm::Value* remaining_ = nullptr;                            // how many they are, in lane_type_, when mask_ is set
+  llvm::Value *row_mask_ = nullptr, *row_remaining_ = nullptr;  // while rows are single masked registers: of a row
+  int stage_level_ = 0;                                         // the level that stages stand at
 
   std::vector<Level> levels_;
   std::vector<int> dim_level_;

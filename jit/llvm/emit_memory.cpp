@@ -48,9 +48,13 @@ Value* NestEmitter::address(const Access& access) {
 }
 
 /// Lanes (or the one lane) whose coordinates lie within all bounds; null when there are none. `possible`: false only where no lane does.
-Value* NestEmitter::bounds_mask(const Access& access, unsigned lanes, Value** possible) {
-  Value *all = nullptr, *some = nullptr;
+/// `whole`: true only where all do; null where that is not known without looking at each.
+Value* NestEmitter::bounds_mask(const Access& access, unsigned lanes, Value** possible, Value** whole) {
+  Value *all = nullptr, *some = nullptr, *every = b_.getTrue();
   auto narrow = [&](Value* condition) { some = some == nullptr ? condition : b_.CreateAnd(some, condition); };
+  auto narrow_every = [&](Value* condition) {
+    every = every == nullptr || condition == nullptr ? nullptr : b_.CreateAnd(every, condition);
+  };
   for (const Bound& bound : access.bounds) {
     Value* first = affine(bound.coordinate);
     Value *low = size(bound.low), *high = size(bound.high), *inside = nullptr;
@@ -58,9 +62,12 @@ Value* NestEmitter::bounds_mask(const Access& access, unsigned lanes, Value** po
     if (lanes == 1 || is_zero(stride)) {
       inside = b_.CreateAnd(b_.CreateICmpSGE(first, low), b_.CreateICmpSLT(first, high));
       narrow(inside);
+      narrow_every(inside);
       if (lanes > 1) inside = b_.CreateVectorSplat(lanes, inside);
     } else if (is_one(stride)) {  // a run of lanes: compare lane numbers, which are narrow
-      narrow(b_.CreateAnd(b_.CreateICmpSGT(b_.CreateAdd(first, b_.getInt64(lanes)), low), b_.CreateICmpSLT(first, high)));
+      Value* last = b_.CreateAdd(first, b_.getInt64(lanes));
+      narrow(b_.CreateAnd(b_.CreateICmpSGT(last, low), b_.CreateICmpSLT(first, high)));
+      narrow_every(b_.CreateAnd(b_.CreateICmpSGE(first, low), b_.CreateICmpSLE(last, high)));
       auto run_end = [&](Value* edge) {
         Value* n = b_.CreateSub(edge, first);
         n = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, n, b_.getInt64(0));
@@ -72,6 +79,7 @@ Value* NestEmitter::bounds_mask(const Access& access, unsigned lanes, Value** po
       llvm::Constant* lane = llvm::ConstantVector::get(numbers);
       inside = b_.CreateAnd(b_.CreateICmpULE(run_end(low), lane), b_.CreateICmpUGT(run_end(high), lane));
     } else {
+      narrow_every(nullptr);
       Value* coordinate = b_.CreateAdd(b_.CreateVectorSplat(lanes, first), lane_offsets(stride, false));
       inside = b_.CreateAnd(b_.CreateICmpSGE(coordinate, b_.CreateVectorSplat(lanes, low)),
                             b_.CreateICmpSLT(coordinate, b_.CreateVectorSplat(lanes, high)));
@@ -79,6 +87,7 @@ Value* NestEmitter::bounds_mask(const Access& access, unsigned lanes, Value** po
     all = all == nullptr ? inside : b_.CreateAnd(all, inside);
   }
   if (possible != nullptr) *possible = some;
+  if (whole != nullptr) *whole = every;
   return all;
 }
 
@@ -172,8 +181,8 @@ Datum NestEmitter::emit_load(const Expr& e, unsigned lanes) {
   }
   llvm::Type* element = memory_llvm_type(context_, buffer.dtype);
   const llvm::Align align(static_cast<uint64_t>(element_size(buffer.dtype)));
-  Value *pointer = address(access), *possible = nullptr;
-  Value* inside = bounds_mask(access, lanes, &possible);
+  Value *pointer = address(access), *possible = nullptr, *whole = nullptr;
+  Value* inside = bounds_mask(access, lanes, &possible, &whole);
   llvm::Constant* otherwise =
       inside != nullptr ? convert_.memory_literal(e.otherwise, buffer.dtype) : llvm::Constant::getNullValue(element);
   Value* raw = nullptr;
@@ -196,8 +205,13 @@ Datum NestEmitter::emit_load(const Expr& e, unsigned lanes) {
       if (std::find(schedule_.prefetched.begin(), schedule_.prefetched.end(), static_cast<int>(&e - nest_.exprs.data())) !=
           schedule_.prefetched.end())
         prefetch_next(access, pointer);
-      raw = mask == nullptr ? static_cast<Value*>(b_.CreateAlignedLoad(type, pointer, align))
-                            : b_.CreateMaskedLoad(type, pointer, align, mask, passthru);
+      const bool lane_by_lane = !target_.masks && (target_.vector_bytes < 32 || element_size(buffer.dtype) < 4);
+      if (mask == nullptr)
+        raw = b_.CreateAlignedLoad(type, pointer, align);
+      else if (lane_by_lane && whole != nullptr && mask_ == nullptr && b_.GetInsertBlock()->getTerminator() == nullptr)
+        raw = load_bounded(access, type, pointer, align, passthru, whole, possible);
+      else
+        raw = b_.CreateMaskedLoad(type, pointer, align, mask, passthru);
     } else if (buffer.kind != BufferKind::Scratch && vector_stride(access.index) == Size(-1)) {
       pointer = b_.CreateGEP(element, pointer, b_.getInt64(-static_cast<int64_t>(lanes - 1)));
       raw = mask == nullptr ? static_cast<Value*>(b_.CreateAlignedLoad(type, pointer, align))
@@ -217,6 +231,17 @@ Datum NestEmitter::emit_load(const Expr& e, unsigned lanes) {
   ScalarType stored = buffer.dtype;
   Datum datum = convert_.from_memory(raw, stored, lanes);
   return convert_.cast(datum, stored, e.type);
+}
+
+/// Where there are no masked loads, which run lane by lane: most vectors lie wholly on one side of their bounds.
+Value* NestEmitter::load_bounded(const Access& access, llvm::Type* type, Value* pointer, llvm::Align align, Value* otherwise, Value* whole,
+                                 Value* possible) {
+  llvm::AllocaInst* result = stack_slot(type);
+  const auto found = [&](Value* v) { b_.CreateStore(v, result); };
+  const auto lanes = [&] { found(b_.CreateMaskedLoad(type, pointer, align, bounds_mask(access, lanes_), otherwise)); };
+  branch(
+      whole, [&] { found(b_.CreateAlignedLoad(type, pointer, align)); }, [&] { branch(possible, lanes, [&] { found(otherwise); }); });
+  return b_.CreateLoad(type, result);
 }
 
 /// Contiguous lanes. Non-temporal stores exist for whole aligned vectors only, which is found out as the code runs.

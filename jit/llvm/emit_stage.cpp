@@ -14,7 +14,10 @@ bool NestEmitter::stage_has_vector(const Stage& stage) const {
 }
 
 void NestEmitter::stage(const Stage& stage) {
-  if (!vector_active()) lanes_ = schedule_.per_stage[static_cast<size_t>(&stage - nest_.stages.data())];
+  if (!vector_active()) {
+    lanes_ = schedule_.per_stage[static_cast<size_t>(&stage - nest_.stages.data())];
+    if (row_mask_ != nullptr) lanes_ = std::min(lanes_, schedule_.native);
+  }
   for (const int r : stage.reductions) open_reduction(stage, r);
   stage_loops(stage, 0);
   for (const int r : stage.reductions) close_reduction(stage, r);

@@ -537,7 +537,8 @@ TEST(LlvmNest, StagesPassRowsThroughScratch) {
     for (bool columns : {false, true})
       for (int64_t n : {1, 31, 100})
         expect_same(centred(37, n, columns, type), {small_numbers(type, 37 * n), Memory(type, 37 * n)}, {}, 37);
-  expect_same(centred(2, Size::parameter(0), false, kFloat32), {small_numbers(kFloat32, 40000), Memory(kFloat32, 40000)}, {20000}, 2);
+  for (int64_t n : {1, 7, 16, 17, 20000})
+    expect_same(centred(2, Size::parameter(0), false, kFloat32), {small_numbers(kFloat32, 2 * n), Memory(kFloat32, 2 * n)}, {n}, 2);
   expect_same(centred(2, 40000, false, kFloat32), {small_numbers(kFloat32, 80000), Memory(kFloat32, 80000)}, {}, 2);
 }
 
