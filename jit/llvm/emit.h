@@ -114,6 +114,8 @@ class NestEmitter {
   Datum operand(int id, unsigned lanes, ScalarType as);
   Datum emit_expr(const Expr& e, unsigned lanes);
   Datum emit_op(const Expr& e, unsigned lanes);
+  bool is_same(int a, int b) const;
+  bool is_below_maximum(int id) const;
   Datum emit_param(const Expr& e);
   Datum emit_index(const Expr& e, unsigned lanes);
   int map_level(const IndexMap& map) const;

@@ -1,4 +1,5 @@
 #include "ir/formula.h"
+#include "ir/math/exp.h"
 #include "jit/llvm/emit_at.h"
 #include "jit/llvm/formulas.h"
 
@@ -9,6 +10,11 @@ using llvm::Value;
 namespace {
 
 bool is_zero(const Size& s) { return s.is_static() && s.value == 0; }
+
+// The bits of exp where x <= 0 or NaN, without a look at the other end.
+FormulaResult exp_up_to_0(LlvmAlgebra& a, Value* const* args, int) {
+  return {ir::math::bounded_exp(a, ir::math::at_least(a, a.value(args[0]), -104)).v, false};
+}
 
 }  // namespace
 
@@ -151,6 +157,25 @@ Datum NestEmitter::emit_expr(const Expr& e, unsigned lanes) {
   return {};
 }
 
+// Whether two expressions give the same numbers at the same point.
+bool NestEmitter::is_same(int a, int b) const {
+  if (a == b) return true;
+  const Expr &x = nest_.exprs[static_cast<size_t>(a)], &y = nest_.exprs[static_cast<size_t>(b)];
+  return x.kind == ExprKind::Load && y.kind == ExprKind::Load && x.type == y.type && x.access.buffer == y.access.buffer &&
+         !written_[static_cast<size_t>(x.access.buffer)] && x.access.bounds.empty() && y.access.bounds.empty() &&
+         x.access.index.offset == y.access.index.offset && x.access.index.strides == y.access.index.strides;
+}
+
+// x - max(x), as in a softmax: not above 0, or NaN.
+bool NestEmitter::is_below_maximum(int id) const {
+  const Expr& e = nest_.exprs[static_cast<size_t>(id)];
+  if (e.kind != ExprKind::Op || e.op->name != "sub" || e.type != kFloat32 || e.compute != kFloat32 || e.args.size() != 2) return false;
+  const Expr& most = nest_.exprs[static_cast<size_t>(e.args[1])];
+  if (most.kind != ExprKind::Reduced || most.type != kFloat32) return false;
+  const Reduction& r = nest_.reductions[static_cast<size_t>(most.param)];
+  return r.op == ReduceOp::Max && r.accumulate == kFloat32 && is_same(r.value, e.args[0]);
+}
+
 Datum NestEmitter::emit_op(const Expr& e, unsigned lanes) {
   const ScalarType compute = compute_type(e.compute);
   std::vector<Value*> args;
@@ -167,7 +192,8 @@ Datum NestEmitter::emit_op(const Expr& e, unsigned lanes) {
     }
   }
   LlvmAlgebra algebra(b_, compute, lanes, target_.masks);
-  const FormulaResult result = find_llvm_formula(*e.op)(algebra, args.data(), static_cast<int>(args.size()));
+  const FormulaFn formula = e.op->name == "exp" && is_below_maximum(e.args[0]) ? exp_up_to_0 : find_llvm_formula(*e.op);
+  const FormulaResult result = formula(algebra, args.data(), static_cast<int>(args.size()));
   Datum datum{.lanes = lanes};
   if (result.is_mask) {
     datum.mask = result.v;

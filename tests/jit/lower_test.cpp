@@ -1,6 +1,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cmath>
+
 #include "jit/program.h"
 #include "jit/run_graph.h"
 
@@ -480,6 +482,30 @@ TEST(Lower, SlicesOfOneTensorShareAKernel) {
   for (const LoweredNest& n : program.nests) ++nests[to_string(n.nest)];
   EXPECT_EQ(program.nests.size(), 2u);
   EXPECT_EQ(nests.size(), 1u);
+}
+
+TEST(Lower, ExponentialsBelowAMaximumKeepTheirBits) {
+  const ir::Graph graph = ir::parse_graph(R"(graph "shifted" {
+    %0: f32[6, 50] = placeholder "x"
+    %1: f32[6, 50] = placeholder "y"
+    %2 = amax(%0, dim=[1], keepdim=true)
+    %3 = sub(%0, %2, none)
+    %4 = exp(%3)
+    %5 = sub(%1, %2, none)
+    %6 = exp(%5)
+    return %4, %6
+  })");
+  std::vector<ir::HostTensor> inputs = testing::random_inputs(graph);
+  const double special[] = {INFINITY, -INFINITY, NAN, 1e38, -1e38, -104.5};
+  for (int64_t row = 0; row < 6; ++row)
+    for (int64_t i = 0; i < 2; ++i) {
+      inputs[0].set(row * 50 + 7 + 11 * i, special[row]);
+      inputs[1].set(row * 50 + 9 + 13 * i, special[5 - row]);
+    }
+  for (const Backend backend : {Backend::LoopInterpreter, Backend::Eager}) {
+    const testing::Result want = testing::run(graph, inputs, backend), got = testing::run(graph, inputs, Backend::Llvm);
+    for (size_t i = 0; i < want.outputs.size(); ++i) testing::expect_equal(got.outputs[i], want.outputs[i], 0, "exponentials");
+  }
 }
 
 TEST(Lower, FieldsOfRecordsAreFoldedTogether) {
