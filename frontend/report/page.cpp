@@ -107,7 +107,8 @@ std::string entry(const EntryReport& e) {
                     "<h4>Graphs</h4>";
   for (const auto& s : e.segments) {
     out += "<details><summary>" + std::to_string(s.ops) + " ops to " + std::to_string(s.kernels) + " kernels in " +
-           format("%.2f ms", s.compile_ms) + "</summary><pre>" + escaped(s.graph) + "</pre></details>";
+           format("%.2f ms", s.compile_ms) + "</summary>" + (s.guards.empty() ? "" : guard_tree(s.guards)) + "<pre>" + escaped(s.graph) +
+           "</pre></details>";
   }
   return out + "</details>";
 }

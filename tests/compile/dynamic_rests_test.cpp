@@ -161,6 +161,7 @@ TEST(DynamicRests, ExplainShowsThePredicate) {
   EXPECT_EQ(told.outcome, "hit: followed cached code");
   EXPECT_NE(told.text().find("where args[0].size(0) % 2 == 1"), std::string::npos) << told.text();
   EXPECT_NE(told.text().find("where args[0].size(0) % 2 == 0"), std::string::npos) << told.text();
+  EXPECT_NE(report_html({f.report()}, {}).find("% 2 == 1"), std::string::npos);
   EXPECT_NE(told.json().find("\"args[0].size(0) % 2 == 1\""), std::string::npos) << told.json();
 }
 
