@@ -7,6 +7,7 @@
 #include "jit/arena.h"
 #include "jit/kernel_cache.h"
 #include "runtime/storage.h"
+#include "runtime/trace.h"
 
 namespace tailor::jit {
 
@@ -57,6 +58,26 @@ class Computed final : public kernels::Prepacked {
 
 void run_launch(const Launch& launch, std::byte* const* bases, const int64_t* scalars, const Packs& packs) {
   std::visit([&](const auto& l) { l.run(bases, scalars, packs); }, launch);
+}
+
+/// What a trace calls a launch: the ops of its loop nest, a library's op, or both.
+std::string name_of(const NestLaunch& nest) { return nest.nest->name; }
+std::string name_of(const LibraryLaunch& call) { return std::string(call.op->name); }
+std::string name_of(const ContractionLaunch& product) {
+  return product.tail.nest->name.empty() ? name_of(product.call) : product.tail.nest->name;  // begins with the product
+}
+
+/// One after another; while tracing, each is a span.
+void run_launches(std::span<const Launch> launches, std::byte* const* bases, const int64_t* scalars, const Packs& packs) {
+  if (!tracing()) [[likely]] {
+    for (const Launch& launch : launches) run_launch(launch, bases, scalars, packs);
+    return;
+  }
+  for (const Launch& launch : launches) {
+    TraceSpan span("kernel", "kernel");
+    if (span.on()) span.rename(std::visit([](const auto& l) { return name_of(l); }, launch));
+    run_launch(launch, bases, scalars, packs);
+  }
 }
 
 }  // namespace
@@ -181,10 +202,11 @@ void LaunchList::run(std::span<void* const> inputs, std::span<const int64_t> sca
     }
     *base++ = room;
     room += ahead.bytes;
-    for (int i = ahead.first; i < ahead.end; ++i) run_launch(launches_[static_cast<size_t>(i)], bases, numbers, {});
+    const auto begin = static_cast<size_t>(ahead.first);
+    run_launches(std::span(launches_).subspan(begin, static_cast<size_t>(ahead.end) - begin), bases, numbers, {});
   }
   const auto first = static_cast<size_t>(ahead_.empty() ? 0 : ahead_.back().end);
-  for (size_t i = first; i < launches_.size(); ++i) run_launch(launches_[i], bases, numbers, packs);
+  run_launches(std::span(launches_).subspan(first), bases, numbers, packs);
 }
 
 void LaunchList::find_weights() {

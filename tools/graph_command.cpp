@@ -16,7 +16,7 @@ namespace {
 
 std::string read_text(const std::string& path) {
   std::ifstream in(path);
-  check(in.good(), "cannot read ", path);
+  check(in.good() && in.peek() != std::ifstream::traits_type::eof(), "cannot read ", path, ", or it is empty");
   std::ostringstream text;
   text << in.rdbuf();
   return text.str();
@@ -26,6 +26,8 @@ const bench::Workload& workload_of(const std::string& name) {
   for (const bench::Workload& workload : bench::workloads()) {
     if (workload.name == name) return workload;
   }
+  for (const bench::Sequence& sequence : bench::sequences())
+    check(sequence.name != name, name, " is a sequence of calls, compiled again and again; `tailor explain ", name, "` tells about it");
   detail::raise<Error>("no workload ", name, "; `tailor bench --list` names them");
 }
 
@@ -131,9 +133,14 @@ void dump_workload(const std::string& name, const std::string& what) {
 void add_run(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<RunOptions>();
   auto* command = app.add_subcommand("run", "Compile a graph from its text form and run it");
-  command->add_option("graph", options->graph, "File with the graph")->required();
-  command->add_option("--inputs", options->inputs, "safetensors file; tensors are named as the placeholders, or 0, 1, 2 ...");
-  command->add_option("--output", options->output, "Write the results to this safetensors file");
+  command->add_option("graph", options->graph, "File with the graph")->required()->type_name("FILE");
+  command->add_option("--inputs", options->inputs, "safetensors file; tensors are named as the placeholders, or 0, 1, 2 ...")
+      ->type_name("FILE");
+  command->footer(
+      "The text is what `tailor dump WORKLOAD` prints, and what TAILOR_LOGS=graph shows of your own functions:\n"
+      "  tailor dump add_8 > add.ir; tailor run add.ir --inputs in.safetensors --output out.safetensors\n"
+      "Exit status: 0, or 2 with a message where the graph or an input is wrong.");
+  command->add_option("--output", options->output, "Write the results, named 0, 1, 2 ..., to this safetensors file")->type_name("FILE");
   command->add_option("--backend", options->backend, "How to run it")->check(CLI::IsMember({"interpreter", "loops", "llvm"}));
   command->callback([options, &exit_code] { exit_code = run_graph(*options); });
 }

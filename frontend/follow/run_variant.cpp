@@ -71,7 +71,7 @@ RunResult run_variant(const Variant& variant, std::span<TensorImpl* const> input
     std::optional<Weights::Lease> weights;
     if (variant.weights) weights.emplace(*variant.weights, inputs);
     const Measured measured;
-    const TraceSpan span("kernel", "run");
+    const TraceSpan span("run", "run");
     variant.executable->run(in, scalars, out, weights ? weights->prepared() : nullptr);
   } catch (const Error&) {
     fresh.clear();

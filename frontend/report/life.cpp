@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 #include "frontend/report/html.h"
 
@@ -151,10 +152,10 @@ std::string timeline(const Life& life) {
   if (life.calls.empty()) return "<p>No call was traced: begin with tailor::start_trace() or TAILOR_TRACE.</p>";
   // One column a call, as high as the logarithm of its time: microseconds and milliseconds in one picture.
   const std::vector<const Call*> calls = shown(life.calls);
-  const double step = 8, height = 120;
+  const double step = std::clamp(320.0 / static_cast<double>(calls.size()), 8.0, 24.0), height = 120;
   const double width = step * static_cast<double>(calls.size()) + 46;
-  std::string svg = format("<div class='scroll'><svg class='chart' width='%.0f' height='%.0f' viewBox='0 0 %.0f %.0f' role='img'>", width,
-                           height + 18, width, height + 18);
+  std::string svg = format("<div class='scroll'><svg class='chart' width='%.0f' height='%.0f' viewBox='0 -8 %.0f %.0f' role='img'>", width,
+                           height + 12, width, height + 12);
   const double lowest = 2, highest = 8;  // powers of ten, in nanoseconds
   for (int power = 3; power <= 8; ++power) {
     const double y = height * (1 - (power - lowest) / (highest - lowest));
@@ -166,7 +167,7 @@ std::string timeline(const Life& life) {
   for (const Call* call : calls) {
     const double ns = std::max<double>(static_cast<double>(call->span->end_ns - call->span->begin_ns), 1);
     const double part = std::clamp((std::log10(ns) - lowest) / (highest - lowest), 0.02, 1.0);
-    svg += format("<rect x='%.1f' y='%.1f' width='6' height='%.1f' ", x, height * (1 - part), height * part) + "class='k-" +
+    svg += format("<rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' ", x, height * (1 - part), step - 2, height * part) + "class='k-" +
            std::string(call->kind()) + "'><title>call " + std::to_string(call->number) + ": " + escaped(call->outcome) + ", " +
            duration(call->span->end_ns - call->span->begin_ns) + "</title></rect>";
     x += step;
@@ -201,16 +202,18 @@ std::string misses(const Life& life, const Stats& stats) {
       points += format(" %.1f,%.1f %.1f,%.1f", x, height * (1 - before / most), x, height * (1 - static_cast<double>(next) / most));
     }
     points += format(" %.0f,%.1f", width, height * (1 - static_cast<double>(next) / most));
-    out += "<svg class='chart wide' viewBox='-2 -4 604 104' role='img'><polyline class='line' points='" + points +
-           "'/><text class='left' x='0' y='96'>call 0</text><text x='600' y='96'>call " + std::to_string(life.calls.size() - 1) + ", " +
-           std::to_string(life.misses.size()) + " misses</text></svg>";
+    out += "<svg class='chart wide' viewBox='-2 -4 604 90' role='img'><polyline class='line' points='" + points +
+           "'/></svg><p class='axis dim'><span>call 0</span><span>" + std::to_string(life.misses.size()) + " by call " +
+           std::to_string(life.calls.size() - 1) + "</span></p>";
   }
+  std::string said;  // misses in a row for one reason have one suggestion
   const auto row = [&](std::string_view guard, std::string_view actual, std::string_view source, std::string_view suggestion,
                        std::string_view then) {
     out += "<li><code>" + escaped(guard) + "</code> failed: got <code>" + escaped(actual) + "</code>";
-    if (!source.empty()) out += " <span class='dim'>first needed at " + escaped(source) + "</span>";
-    if (!then.empty()) out += " <span class='dim'>" + escaped(then) + "</span>";
-    if (!suggestion.empty()) out += "<br/><span class='hint'>" + escaped(suggestion) + "</span>";
+    if (!source.empty()) out += "<span class='dim'>, first needed at " + escaped(source) + "</span>";
+    if (!then.empty()) out += "<span class='dim'>; " + escaped(then) + "</span>";
+    if (!suggestion.empty() && suggestion != std::exchange(said, suggestion))
+      out += "<br/><span class='hint'>" + escaped(suggestion) + "</span>";
     out += "</li>";
   };
   out += "<ol class='misses'>";

@@ -21,7 +21,9 @@ const std::string_view kStyle =
     "ui-monospace,monospace}pre{background:var(--soft);padding:.7rem;overflow-x:auto;border-radius:6px;overflow-wrap:normal}"
     "ul,ol{padding-left:1.3rem}details{margin:.25rem "
     "0}summary{cursor:pointer}.scroll{overflow-x:auto}.dim{color:var(--dim)}.hint{color:var(--blue)}"
-    ".cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(8.5rem,1fr));gap:.5rem;padding:0;list-style:none}"
+    ".axis{display:flex;justify-content:space-between;margin:0 0 "
+    ".5rem;font-size:13px}.cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(8.5rem,1fr));gap:.5rem;padding:0;list-style:"
+    "none}"
     ".cards li{background:var(--soft);border-radius:6px;padding:.5rem .7rem}.cards b{display:block;font-size:1.1rem}"
     ".tag{display:inline-block;min-width:1.6rem;text-align:center;border-radius:4px;padding:0 "
     ".35rem;color:#fff;font-size:12px;background:var(--other)}"
@@ -34,12 +36,14 @@ const std::string_view kStyle =
     "var(--path)}"
     "span.k-eager{background:var(--eager)}.p-guard{fill:var(--blue)}.p-follow{fill:var(--hit)}.p-trace{fill:var(--path)}.p-compile{fill:"
     "var(--miss)}"
-    ".p-passes,.p-lower{fill:#e16f24}.p-llvm{fill:#bc4c00}.p-link{fill:#953800}.p-kernel{fill:var(--skipped)}.p-eager{fill:var(--eager)}"
+    ".p-passes,.p-lower{fill:#e16f24}.p-llvm{fill:#bc4c00}.p-link{fill:#953800}.p-run{fill:var(--other)}.p-kernel{fill:var(--skipped)}.p-"
+    "eager{fill:var(--eager)}"
     "span.p-guard{background:var(--blue)}span.p-follow{background:var(--hit)}span.p-trace{background:var(--path)}span.p-compile,span.p-"
     "miss{background:var(--miss)}"
     "span.p-passes,span.p-lower{background:#e16f24}span.p-llvm{background:#bc4c00}span.p-link{background:#953800}span.p-kernel{background:"
     "var(--skipped)}"
-    "span.p-eager{background:var(--eager)}.storm{border-left:4px solid var(--miss);padding:.4rem .8rem;background:var(--soft)}";
+    "span.p-run{background:var(--other)}span.p-eager{background:var(--eager)}.storm{border-left:4px solid var(--miss);padding:.4rem "
+    ".8rem;background:var(--soft)}";
 
 namespace {
 
@@ -94,7 +98,7 @@ std::string cards(const Stats& s) {
   card(std::to_string(s.evictions), "evictions");
   card(format("%.2f ms", s.compile_ms), "compiling");
   card(format("%.2f us", s.eager_call_us), "an eager call");
-  card(format("%.2f us", s.compiled_call_us), "a compiled call");
+  card(s.compiled_call_us > 0 ? format("%.2f us", s.compiled_call_us) : "none yet", "a compiled call");
   card(format("%.2f us", s.average_call_us()), "a call, all told");
   card(std::isfinite(s.break_even()) ? format("%.0f", std::ceil(s.break_even())) : "never", "calls to break even");
   return out + "</ul>";

@@ -180,7 +180,7 @@ TEST(Trace, HasEveryPhaseAndMatches) {
     categories.insert(e.at("cat"));
     threads.insert(e.at("tid").dump());
   }
-  for (const char* category : {"call", "guard", "trace", "follow", "compile", "passes", "lower", "llvm", "link", "kernel", "miss"})
+  for (const char* category : {"call", "guard", "trace", "follow", "compile", "passes", "lower", "llvm", "link", "run", "kernel", "miss"})
     EXPECT_TRUE(categories.contains(category)) << category;
   EXPECT_GE(threads.size(), 2u);
   int calls = 0;
@@ -195,6 +195,32 @@ TEST(Trace, HasEveryPhaseAndMatches) {
   EXPECT_EQ(calls, 5);
   f(f32({1}));  // not recorded any more
   EXPECT_EQ(Json::parse(trace_json()), trace);
+}
+
+// Each launch of a segment is a span of its own within the run, named after its ops.
+TEST(Trace, HasASpanForEachLaunch) {
+  const Tensor w = ones({16, 16}), v = ones({16, 16});
+  auto f = compile([&](const Tensor& x) { return softmax(matmul(relu(matmul(x, w)), v), 1); }, named("launches"));
+  const Tensor x = ones({4, 16});
+  f(x);
+  f(x);
+  const int kernels = f.stats().kernels;
+  start_trace();
+  f(x);
+  stop_trace();
+  int spans = 0;
+  const TraceEvent* run = nullptr;
+  const std::vector<TraceEvent> events = trace_events();
+  for (const TraceEvent& e : events) {
+    if (e.category == "run") run = &e;
+    if (e.category != "kernel") continue;
+    ++spans;
+    EXPECT_NE(e.name, "kernel") << "it has no name";
+    ASSERT_NE(run, nullptr);
+    EXPECT_LE(run->begin_ns, e.begin_ns);
+    EXPECT_GE(run->end_ns, e.end_ns);
+  }
+  EXPECT_EQ(spans, kernels);
 }
 
 TEST(Trace, CallsThatThrowAreClosed) {

@@ -12,6 +12,7 @@ namespace {
 
 using testing::f32;
 
+// B01
 TEST(Following, TensorKeptFromTheLastCallIsNotThisCalls) {
   Tensor prev;
   auto f = compile([&](Tensor x) {
@@ -26,6 +27,7 @@ TEST(Following, TensorKeptFromTheLastCallIsNotThisCalls) {
   EXPECT_VALUES(f(f32({1000})), 2200);
 }
 
+// B02
 TEST(Following, PureWithPlainSizesAndScalars) {
   auto f = compile(
       [](Tensor x) {
@@ -44,6 +46,7 @@ TEST(Following, PureWithPlainSizesAndScalars) {
   }
 }
 
+// B03
 TEST(Following, TensorsMadeInsideByHostCode) {
   float a = 0;
   auto f = compile([&](Tensor x) {
@@ -57,6 +60,7 @@ TEST(Following, TensorsMadeInsideByHostCode) {
   EXPECT_EQ(f.stats().evictions, 0u);
 }
 
+// B03
 TEST(Following, InputsThatDieEarly) {
   Tensor buffer = ones({3, 4});
   bool views = false;
@@ -75,6 +79,7 @@ TEST(Following, InputsThatDieEarly) {
   EXPECT_VALUES(f(zeros({4})), 6, 6, 6, 6);
 }
 
+// B04
 TEST(Following, HostReadOfACapturedTensorThatWasWritten) {
   Tensor w = f32({0});
   Tensor view_of_w = w.view({1, 1});
@@ -92,6 +97,7 @@ TEST(Following, HostReadOfACapturedTensorThatWasWritten) {
   for (int i = 6; i <= 9; ++i) EXPECT_VALUES(g(f32({1})), static_cast<float>(i));
 }
 
+// B04
 TEST(Following, HostWriteAfterAFollowedRead) {
   Tensor w = f32({1, 2});
   auto f = compile([&](Tensor x) {
@@ -106,6 +112,7 @@ TEST(Following, HostWriteAfterAFollowedRead) {
   }
 }
 
+// B04
 TEST(Following, PrintingInside) {
   std::ostringstream out;
   auto f = compile([&](Tensor x) {
@@ -123,6 +130,7 @@ TEST(Following, PrintingInside) {
   }
 }
 
+// B05
 TEST(Following, DivergenceHalfWayRunsEachOpOnce) {
   Tensor c = f32({0}), d = f32({0});
   bool flag = false;
@@ -149,6 +157,7 @@ TEST(Following, DivergenceHalfWayRunsEachOpOnce) {
   EXPECT_EQ(f.stats().hits, hits + 2);
 }
 
+// B06
 TEST(Following, ExceptionHalfWay) {
   Tensor c = f32({0});
   bool bad = false;
@@ -220,6 +229,7 @@ TEST(Following, LeavesAreNotWritten) {
   }
 }
 
+// B07
 TEST(Following, ReaderOnAnotherThread) {
   auto f = compile([](Tensor x) {
     Tensor y = x * 2;
@@ -232,6 +242,7 @@ TEST(Following, ReaderOnAnotherThread) {
     EXPECT_VALUES(f(f32({1.0 * i, 1})), static_cast<float>(2 * i + 2 * i + 2), static_cast<float>(2 + 2 * i + 2));
 }
 
+// B07
 TEST(Following, TwoThreadsFollowOneEntry) {
   struct Fn {
     Tensor operator()(Tensor x, Tensor buffer) {
@@ -253,6 +264,7 @@ TEST(Following, TwoThreadsFollowOneEntry) {
   b.join();
 }
 
+// B08
 TEST(Following, SurvivorsThatComeAndGo) {
   bool keep = false;
   std::vector<Tensor> kept;
@@ -274,6 +286,7 @@ TEST(Following, SurvivorsThatComeAndGo) {
   EXPECT_VALUES(kept[2], 8);
 }
 
+// B08
 TEST(Following, OutputsAreNeverMerged) {
   auto f = compile([](Tensor x) { return std::vector<Tensor>{x + 1, x + 1}; });
   auto g = compile([](Tensor) { return std::vector<Tensor>{ones({3}), ones({3})}; });
@@ -287,6 +300,7 @@ TEST(Following, OutputsAreNeverMerged) {
   }
 }
 
+// B09
 TEST(Following, ErrorsThatDependOnData) {
   auto f = compile([](Tensor x, Tensor i) {
     gather(x, 0, i);
@@ -317,6 +331,7 @@ TEST(Following, EffectsBeforeADataErrorHaveHappened) {
   EXPECT_VALUES(c, 23);
 }
 
+// B10
 TEST(Following, IntegersThatAreNotSizes) {
   Tensor cache = zeros({1, 64});
   int64_t pos = 0;
@@ -333,6 +348,7 @@ TEST(Following, IntegersThatAreNotSizes) {
   EXPECT_EQ(f.stats().entries, 1);
 }
 
+// B11
 TEST(Following, ModesThatChangeInsideACall) {
   Tensor w = f32({2}).requires_grad_();
   bool early = false;
@@ -354,6 +370,7 @@ TEST(Following, ModesThatChangeInsideACall) {
   }
 }
 
+// B14
 TEST(Following, ScalarsAreLiftedOnceAndKeepTheirBits) {
   double e = 2;
   for (ScalarType dtype : {kFloat32, kFloat64, kBFloat16}) {
@@ -404,6 +421,7 @@ TEST(Following, AliasedArgumentsThatAreWritten) {
   EXPECT_VALUES(base, 2, 2, 2, 2, 1, 1, 1, 1);
 }
 
+// A15
 TEST(Following, BranchesOnData) {
   auto f = compile([](Tensor x) {
     if (x.sum().item<float>() > 0) return x + 1;

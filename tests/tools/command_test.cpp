@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "support/expect.h"
 #include "support/page.h"
 
 namespace tailor {
@@ -70,7 +71,10 @@ TEST_F(Command, SaysWhatItCanDo) {
 TEST_F(Command, BadArgumentsAreErrors) {
   const int usage = 106;  // CLI11: a subcommand is required
   expect_error("", usage, "A subcommand is required");
-  EXPECT_NE(tailor("frobnicate").exit_code, 0);
+  expect_error("frobnicate", 2, "tailor: no subcommand frobnicate; there are: bench explain dump run conform cache doctor");
+  expect_error("explain serving_requests", 2,
+               "serving_requests is a scenario of several functions: `tailor bench --only serving_requests`");
+  expect_error("dump varying_batch_mlp", 2, "varying_batch_mlp is a sequence of calls");
   expect_error("explain no_such_workload", 2, "tailor: no workload no_such_workload; `tailor bench --list` names them");
   expect_error("dump no_such_workload", 2, "no workload no_such_workload");
   expect_error("bench", 2, "say --all, or --only with names");
@@ -129,6 +133,38 @@ TEST_F(Command, DumpsAndRunsAGraph) {
   expect_error("run " + file("graph.ir"), 2, "no input for placeholder");
   std::ofstream(file("damaged.ir")) << "graph g(\n";
   EXPECT_EQ(tailor("run " + file("damaged.ir")).exit_code, 2);
+}
+
+TEST_F(Command, RunsAGraphOnInputsFromAFile) {
+  std::ofstream(file("scaled.ir")) << R"(graph "scaled" {
+  %0: f32[2, 3] = placeholder "x"
+  %1: f32[3] = placeholder "w"
+  %2: f32[2, 3] = mul(%0, %1)
+  return %2, %0
+}
+)";
+  io::save_safetensors(file("named.safetensors"), {{"x", arange(6, kFloat32).view({2, 3})}, {"w", tensor({1.0f, 10.0f, 100.0f})}});
+  io::save_safetensors(file("numbered.safetensors"), {{"0", arange(6, kFloat32).view({2, 3})}, {"1", tensor({1.0f, 10.0f, 100.0f})}});
+  for (const char* backend : {"interpreter", "loops", "llvm"}) {
+    for (const char* inputs : {"named.safetensors", "numbered.safetensors"}) {
+      const Ran ran = tailor("run " + file("scaled.ir") + " --inputs " + file(inputs) + " --output " + file("out.safetensors") +
+                             " --backend " + backend);
+      ASSERT_EQ(ran.exit_code, 0) << backend << ": " << ran.text;
+      EXPECT_NE(ran.text.find("output 0\n"), std::string::npos) << ran.text;
+      EXPECT_NE(ran.text.find("500"), std::string::npos) << ran.text;
+      const auto results = io::load_safetensors(file("out.safetensors"));
+      ASSERT_EQ(results.size(), 2u);
+      EXPECT_VALUES(results.at("0"), 0, 10, 200, 3, 40, 500);
+      EXPECT_VALUES(results.at("1"), 0, 1, 2, 3, 4, 5);
+      std::filesystem::remove(file("out.safetensors"));
+    }
+  }
+  io::save_safetensors(file("wrong.safetensors"), {{"x", ones({2, 2})}, {"w", ones({3})}});
+  expect_error("run " + file("scaled.ir") + " --inputs " + file("wrong.safetensors"), 2,
+               "input \"x\" is not the f32[2, 3] that the graph wants");
+  expect_error("run " + file("scaled.ir") + " --inputs /no/such.safetensors", 2, "/no/such.safetensors");
+  expect_error("run " + folder_.string(), 2, "cannot read " + folder_.string());
+  EXPECT_NE(tailor("run --help").text.find("tailor dump add_8 > add.ir"), std::string::npos);
 }
 
 TEST_F(Command, Benches) {

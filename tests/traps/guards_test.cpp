@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <thread>
 
 #include "support/expect.h"
@@ -173,6 +174,53 @@ TEST(Guards, A51SizesOfOneAndNone) {
                                        {f32({1, 2}).view({2, 1}), b},    {zeros({0, 3}), zeros({0, 3})},
                                        {zeros({1, 3}), zeros({0, 3})},   {ones({5, 3}), ones({5, 3})}};
   in_turn([](const Tensors& in) { return Tensors{in[0] + in[1], in[0].sum(0), in[0].mean(0)}; }, inputs);
+}
+
+// Sizes that are marked, from the first compile on: 1 and 0 mean something of their own.
+TEST(Guards, A51A52MarkedSizesIncludingNoneAndOne) {
+  auto f = compile([](const Tensor& x) { return std::make_tuple(x.sum(0), x * 2, x.mean(0), x * 0, ones({3})); });
+  for (const int64_t n : {4, 2, 1, 0, 5, 4}) {
+    SCOPED_TRACE(n);
+    const Tensor x = arange(n, kFloat32);
+    mark_dynamic(x, 0, {.min = 0, .max = 64});
+    const auto [sum, twice, mean, none, three] = f(x);
+    EXPECT_VALUES(sum, static_cast<float>(n * (n - 1) / 2));
+    testing::expect_same_bits(twice, x * 2);
+    testing::expect_same_bits(none, x * 0);
+    if (n == 0)
+      EXPECT_TRUE(std::isnan(mean.item<float>()));
+    else
+      EXPECT_VALUES(mean, static_cast<float>(n - 1) / 2);
+    EXPECT_VALUES(three, 1, 1, 1);
+  }
+  EXPECT_LE(f.stats().entries, 3);  // 0, 1, and all others
+}
+
+// A branch on a marked size is taken anew by every call; a size that the code fixes is an error that names the dimension and the line.
+TEST(Guards, A70MarkedSizesThatTheCodeContradicts) {
+  auto f = compile([](const Tensor& x) {
+    const int64_t n = x.size(0);
+    return n > 5 ? cos(x) : n < 5 ? x * 2 : sin(x);
+  });
+  for (int round = 0; round < 2; ++round) {
+    for (const int64_t n : {5, 6, 4}) {
+      const Tensor x = arange(n * 9, kFloat32).view({n, 3, 3});
+      mark_dynamic(x, 0);
+      testing::expect_same_bits(f(x), n > 5 ? cos(x) : n < 5 ? x * 2 : sin(x));
+    }
+  }
+  const Tensor fixed = ones({5});
+  auto g = compile([&](const Tensor& x) { return x + fixed; }, {.suppress_errors = false});
+  const Tensor x = ones({5});
+  mark_dynamic(x, 0);
+  try {
+    g(x);
+    ADD_FAILURE() << "a size that the code forces to 5 was taken to vary";
+  } catch (const Error& e) {
+    const std::string text = e.what();
+    EXPECT_NE(text.find("mark_dynamic: dimension 0 of args[0] cannot vary, the code forces it to 5"), std::string::npos) << text;
+    EXPECT_NE(text.find("guards_test.cpp:"), std::string::npos) << text;
+  }
 }
 
 TEST(Guards, A56ModesOfOtherThreads) {

@@ -218,9 +218,9 @@ void add_bench(CLI::App& app, int& exit_code) {
   command->add_option("--budget", options->measure.budget_seconds, "Seconds for each mode of a workload")->check(CLI::PositiveNumber);
   command->add_flag("--warm", options->measure.warm,
                     "First calls find their kernels on disk (in a cache of the benchmark's own); else they compile");
-  command->add_option("--data", options->data, "Folder with requests.csv, for serving_*");
-  command->add_option("--json", options->json, "Write rows to this file");
-  command->add_option("--html", options->html, "Write a report with plots to this file");
+  command->add_option("--data", options->data, "Folder with requests.csv, for serving_*")->type_name("FOLDER");
+  command->add_option("--json", options->json, "Write rows to this file")->type_name("FILE");
+  command->add_option("--html", options->html, "Write a report with plots to this file")->type_name("FILE");
   command->callback([options, &exit_code] { exit_code = run_bench(*options); });
 }
 

@@ -4,6 +4,7 @@
 
 #include "command.h"
 #include "explain/scenario.h"
+#include "scenarios/scenario.h"
 #include "workloads/workload.h"
 
 namespace tailor::tools {
@@ -37,6 +38,9 @@ std::vector<FunctionReport> run_workload(const Options& options, std::string& to
   }
   const auto sequences = bench::sequences();
   const auto sequence = find(sequences, options.workload);
+  const auto scenarios = bench::scenarios();
+  check(find(scenarios, options.workload) == scenarios.end(), options.workload,
+        " is a scenario of several functions: `tailor bench --only ", options.workload, "`");
   check(sequence != sequences.end(), "no workload ", options.workload, "; `tailor bench --list` names them");
   const bench::PreparedSequence prepared = sequence->prepare();
   for (size_t call = 0; call < prepared.calls; ++call) prepared.compiled(call);
@@ -77,8 +81,9 @@ void add_explain(CLI::App& app, int& exit_code) {
   command->add_option("workload", options->workload,
                       "One that `tailor bench --list` names; without it, small functions through everything that can happen to a call");
   command->add_flag("--json", options->json, "Print as JSON");
-  command->add_option("--html", options->html, "Write a page to this file: guards, calls over time, misses and what to do, graphs");
-  command->add_option("--trace", options->trace, "Write the spans to this file, for Perfetto or chrome://tracing");
+  command->add_option("--html", options->html, "Write a page to this file: guards, calls over time, misses and what to do, graphs")
+      ->type_name("FILE");
+  command->add_option("--trace", options->trace, "Write the spans to this file, for Perfetto or chrome://tracing")->type_name("FILE");
   command->add_option("--calls", options->calls, "Calls to make")->check(CLI::PositiveNumber);
   command->callback([options, &exit_code] { exit_code = explain(*options); });
 }
