@@ -15,12 +15,19 @@ namespace tailor {
 
 using Operand = ir::OperandOf<TensorImpl*>;
 
+/// An attribute, or an element of one that is a list, that comes from a SymInt.
+struct SymUse {
+  int attribute = -1, element = -1;
+  uint64_t symbol = 0;
+};
+
 struct OpCall {
   const ir::OpDef& op;
   std::span<const Operand> operands;
   std::span<const ir::AttrRef> attrs;
   bool inplace = false;  // operand 0 is overwritten; the result is operand 0
   std::source_location where{};
+  std::span<const SymUse> symbols = {};
 };
 
 /// One output.

@@ -17,7 +17,7 @@ std::string at(const Where& where) { return ", at " + ir::SourceLocation{where.f
 
 /// What is known only of a tensor that has been computed: a compiled call under way is asked for it.
 TensorImpl& computed(const Tensor& t) {
-  TensorImpl& impl = impl_of(t);
+  TensorImpl& impl = operand_impl(t);
   if (impl.is_lazy()) prepare_host_access(impl, false);
   return impl;
 }
@@ -28,34 +28,78 @@ GradientSlot* slot_of(const TensorImpl& impl) { return static_cast<GradientSlot*
 
 // ---- description ----------------------------------------------------------------------------------------------------
 
-IntArrayRef Tensor::sizes() const { return impl_of(*this).spec.sizes; }
+namespace {
+
+size_t checked_dim(const ir::TensorSpec& spec, int64_t d) {
+  check<IndexError>(!spec.sizes.empty(), "Dimension specified as ", d, " but tensor has no dimensions");
+  return static_cast<size_t>(wrap_dim(d, spec.rank()));
+}
+
+}  // namespace
+
+IntArrayRef Tensor::sizes(Where where) const {
+  const TensorImpl& impl = operand_impl(*this);
+  if (current_size_reads != nullptr) [[unlikely]]
+    current_size_reads->sizes_read(impl, where);
+  return impl.spec.sizes;
+}
 IntArrayRef Tensor::strides() const { return impl_of(*this).spec.strides; }
-int64_t Tensor::dim() const { return impl_of(*this).spec.rank(); }
-int64_t Tensor::numel() const { return impl_of(*this).spec.numel(); }
-int64_t Tensor::size(int64_t d, Where) const {
-  const Dims& sizes = impl_of(*this).spec.sizes;
-  check<IndexError>(!sizes.empty(), "Dimension specified as ", d, " but tensor has no dimensions");
-  return sizes[static_cast<size_t>(wrap_dim(d, static_cast<int64_t>(sizes.size())))];
+int64_t Tensor::dim() const { return operand_impl(*this).spec.rank(); }
+int64_t Tensor::numel(Where where) const {
+  const TensorImpl& impl = operand_impl(*this);
+  if (current_size_reads != nullptr) [[unlikely]]
+    current_size_reads->count_read(impl, where);
+  return impl.spec.numel();
+}
+int64_t Tensor::size(int64_t d, Where where) const {
+  const TensorImpl& impl = operand_impl(*this);
+  const size_t dim = checked_dim(impl.spec, d);
+  if (current_size_reads != nullptr) [[unlikely]]
+    current_size_reads->size_read(impl, dim, where);
+  return impl.spec.sizes[dim];
+}
+SymInt Tensor::sym_size(int64_t d, Where) const {
+  const TensorImpl& impl = operand_impl(*this);
+  const size_t dim = checked_dim(impl.spec, d);
+  return current_size_reads != nullptr ? current_size_reads->size_of(impl, dim) : SymInt(impl.spec.sizes[dim]);
+}
+SymSizes Tensor::sym_sizes() const {
+  const TensorImpl& impl = operand_impl(*this);
+  SymSizes sizes;
+  for (size_t d = 0; d < impl.spec.sizes.size(); ++d)
+    sizes.push_back(current_size_reads != nullptr ? current_size_reads->size_of(impl, d) : SymInt(impl.spec.sizes[d]));
+  return sizes;
+}
+SymInt Tensor::sym_numel() const {
+  if (current_size_reads == nullptr) [[likely]]
+    return operand_impl(*this).spec.numel();
+  SymInt count = 1;
+  for (const SymInt& size : sym_sizes()) count *= size;
+  return count;
 }
 int64_t Tensor::stride(int64_t d, Where) const {
-  const Dims& strides = impl_of(*this).spec.strides;
-  check<IndexError>(!strides.empty(), "Dimension specified as ", d, " but tensor has no dimensions");
-  return strides[static_cast<size_t>(wrap_dim(d, static_cast<int64_t>(strides.size())))];
+  const ir::TensorSpec& spec = impl_of(*this).spec;
+  return spec.strides[checked_dim(spec, d)];
 }
 int64_t Tensor::storage_offset() const {
   const TensorImpl& impl = computed(*this);
   if (OpInterceptor* call = current_interceptor()) call->host_read({.what = HostRead::What::StorageOffset, .tensor = &impl});
   return impl.offset;
 }
-ScalarType Tensor::scalar_type() const { return impl_of(*this).spec.dtype; }
-Device Tensor::device() const { return impl_of(*this).spec.device; }
+ScalarType Tensor::scalar_type() const { return operand_impl(*this).spec.dtype; }
+Device Tensor::device() const { return operand_impl(*this).spec.device; }
 TensorOptions Tensor::options() const {
-  const ir::TensorSpec& spec = impl_of(*this).spec;
+  const ir::TensorSpec& spec = operand_impl(*this).spec;
   return TensorOptions(spec.dtype).device(spec.device).requires_grad(spec.requires_grad);
 }
 int64_t Tensor::element_size() const { return tailor::element_size(scalar_type()); }
 size_t Tensor::nbytes() const { return static_cast<size_t>(numel() * element_size()); }
-bool Tensor::is_contiguous() const { return impl_of(*this).spec.is_contiguous(); }
+bool Tensor::is_contiguous() const {
+  const TensorImpl& impl = operand_impl(*this);
+  if (current_size_reads != nullptr) [[unlikely]]
+    current_size_reads->contiguity_read(impl);
+  return impl.spec.is_contiguous();
+}
 bool Tensor::is_floating_point() const { return tailor::is_floating_point(scalar_type()); }
 bool Tensor::is_signed() const { return tailor::is_signed(scalar_type()); }
 bool Tensor::is_cpu() const { return device().is_cpu(); }
@@ -67,7 +111,7 @@ bool Tensor::is_alias_of(const Tensor& other) const {
   return a.storage && a.storage == b.storage;
 }
 int64_t Tensor::_version() const {
-  TensorImpl& impl = impl_of(*this);
+  TensorImpl& impl = operand_impl(*this);
   prepare_host_access(impl, false);
   return static_cast<int64_t>(impl.storage->version());
 }
@@ -78,14 +122,16 @@ std::string Tensor::toString() const {
 // ---- host access ----------------------------------------------------------------------------------------------------
 
 Scalar Tensor::item(Where where) const {
-  TensorImpl& impl = impl_of(*this);
+  TensorImpl& impl = operand_impl(*this);
+  if (current_size_reads != nullptr) [[unlikely]]
+    current_size_reads->count_read(impl, where);
   check(impl.spec.numel() == 1, "a Tensor with ", impl.spec.numel(), " elements cannot be converted to Scalar", at(where));
   prepare_host_access(impl, false, where);
   return visit_dtype(impl.spec.dtype, [&]<class T>() { return Scalar(*reinterpret_cast<const T*>(impl.data())); });
 }
 
 void* Tensor::typed_data(ScalarType expected, bool write, Where where) const {
-  TensorImpl& impl = impl_of(*this);
+  TensorImpl& impl = operand_impl(*this);
   check(expected == ScalarType::Undefined || expected == impl.spec.dtype, "expected scalar type ", expected, " but found ", impl.spec.dtype,
         at(where));
   prepare_host_access(impl, write, where);
@@ -98,10 +144,10 @@ void* Tensor::typed_data(ScalarType expected, bool write, Where where) const {
 
 // ---- gradients ------------------------------------------------------------------------------------------------------
 
-bool Tensor::requires_grad() const { return impl_of(*this).spec.requires_grad; }
+bool Tensor::requires_grad() const { return operand_impl(*this).spec.requires_grad; }
 
 const Tensor& Tensor::set_requires_grad(bool on) const {
-  TensorImpl& impl = impl_of(*this);
+  TensorImpl& impl = operand_impl(*this);
   if (on == impl.spec.requires_grad) return *this;
   check(!on || tailor::is_floating_point(impl.spec.dtype), "only Tensors of floating point dtype can require gradients");
   check(on || is_leaf(),
@@ -116,18 +162,18 @@ const Tensor& Tensor::set_requires_grad(bool on) const {
 Tensor& Tensor::requires_grad_(bool on) const { return const_cast<Tensor&>(set_requires_grad(on)); }
 
 bool Tensor::is_leaf() const {
-  const TensorImpl& impl = impl_of(*this);
+  const TensorImpl& impl = operand_impl(*this);
   return !impl.spec.requires_grad || (impl.flags.load(std::memory_order_relaxed) & TensorHead::kNonLeaf) == 0;
 }
 
 const Tensor& Tensor::grad() const {
   static const Tensor none;
-  const GradientSlot* slot = slot_of(impl_of(*this));
+  const GradientSlot* slot = slot_of(operand_impl(*this));
   return slot != nullptr ? slot->grad : none;
 }
 
 Tensor& Tensor::mutable_grad() const {
-  TensorImpl& impl = impl_of(*this);
+  TensorImpl& impl = operand_impl(*this);
   if (!impl.autograd) impl.autograd = std::make_unique<GradientSlot>();
   return slot_of(impl)->grad;
 }
@@ -140,7 +186,7 @@ void Tensor::backward(const Tensor&, std::optional<bool>, bool, Where) const {
 void Tensor::retain_grad() const { check(requires_grad(), "can't retain_grad on Tensor that has requires_grad=False"); }
 
 Tensor& Tensor::detach_() const {
-  TensorImpl& impl = impl_of(*this);
+  TensorImpl& impl = operand_impl(*this);
   prepare_host_access(impl, false);
   impl.spec.requires_grad = false;
   impl.flags.fetch_and(~static_cast<uint32_t>(TensorHead::kNonLeaf | TensorHead::kLeafView), std::memory_order_relaxed);
@@ -149,7 +195,7 @@ Tensor& Tensor::detach_() const {
 }
 
 void Tensor::set_data(const Tensor& data) const {
-  TensorImpl &self = impl_of(*this), &other = impl_of(data);
+  TensorImpl &self = operand_impl(*this), &other = operand_impl(data);
   check(!self.spec.requires_grad || tailor::is_floating_point(other.spec.dtype),
         "set_data: only floating point data can stand in for a tensor that requires gradients, got ", other.spec.dtype);
   prepare_host_access(self, true);

@@ -94,7 +94,7 @@ void check_countable(const ir::TensorSpec& spec) {
   check(none || !overflow, "numel: integer multiplication overflow with sizes=", IntArrayRef(spec.sizes));
 }
 
-TensorImpl::TensorImpl() : id(next_id()) {}
+TensorImpl::TensorImpl() : id(next_id()), birth(id) {}
 TensorImpl::~TensorImpl() {
   if (Cell* cell = life.load(std::memory_order_relaxed); cell && cell->release()) destroy(cell);
 }

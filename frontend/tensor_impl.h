@@ -19,7 +19,8 @@ struct AutogradMeta {
 };
 
 struct TensorImpl final : TensorHead {
-  uint64_t id;  // issued monotonically; a new one whenever the description changes
+  uint64_t id;           // issued monotonically; a new one whenever the description changes
+  const uint64_t birth;  // the first one
   ir::TensorSpec spec;
   IntrusivePtr<Storage> storage;     // null while lazy
   int64_t offset = 0;                // elements from the start of the storage

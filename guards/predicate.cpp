@@ -106,7 +106,14 @@ std::string predicate_text(Comparison comparison, std::span<const int64_t> words
 std::string predicate_values(Comparison comparison, std::span<const int64_t> words, const CallDescriptor& call) {
   const auto sides = evaluate(words, call);
   if (!sides) return "nothing that can be compared";
-  return std::to_string((*sides)[0]) + " " + sign_of(comparison) + " " + std::to_string((*sides)[1]);
+  // The expression on the right ends the list: where that is a number, what came is what it is compared with.
+  int64_t last = 0;
+  for (size_t i = 0; i < words.size(); ++i) {
+    last = words[i];
+    i += last == SizeExpr::kConstant ? 1 : last == SizeExpr::kSize ? 2 : 0;
+  }
+  const bool number = last == SizeExpr::kConstant;
+  return std::to_string((*sides)[0]) + (number ? "" : " " + sign_of(comparison) + " " + std::to_string((*sides)[1]));
 }
 
 }  // namespace tailor::guards

@@ -9,6 +9,7 @@
 #include "frontend/compile/background.h"
 #include "frontend/compile/facts.h"
 #include "frontend/compile/outcome.h"
+#include "frontend/compile/symbolic_plan.h"
 #include "frontend/follow/run_variant.h"
 #include "frontend/nn/epoch.h"
 #include "runtime/ambient.h"
@@ -23,15 +24,6 @@ using Clock = std::chrono::steady_clock;
 double micros_since(Clock::time_point begin) { return std::chrono::duration<double, std::micro>(Clock::now() - begin).count(); }
 
 std::atomic<uint64_t> next_function_id{1};
-
-/// Sets the thread's interceptor for a scope.
-class InterceptorScope {
- public:
-  explicit InterceptorScope(OpInterceptor* interceptor) { current_interceptor() = interceptor; }
-  InterceptorScope(const InterceptorScope&) = delete;
-  InterceptorScope& operator=(const InterceptorScope&) = delete;
-  ~InterceptorScope() { current_interceptor() = nullptr; }
-};
 
 thread_local OwnVector<guards::TensorFact> facts;
 
@@ -233,6 +225,11 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
   entry.used(state.slot);
   const bool pure = options_.pure && !record_.pure_promise_broken.load(std::memory_order_relaxed);
   const SkipPlan* plan = pure ? entry.skip_plan_for(call) : nullptr;
+  ArgumentHandles handles;
+  if (pure && entry.dynamic() && (state.first || !plan || !plan->serves(call))) {
+    handles = handles_of(ops, arguments.tensors);
+    if (!state.first && serve_new_size(entry, ops, arguments, call, handles, state)) return;
+  }
   if (plan && !state.first) {
     const uint64_t hit = entry.hit(state.slot);
     const bool audit = (hit & (hit - 1)) == 0;  // 1, 2, 4, 8 ... of a thread: followed, to see whether the promise is kept
@@ -262,9 +259,12 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
   sizes.clear();
   if (state.guards) state.guards->sizes_of(call, sizes);
   invocation->begin(tensors, sizes);
+  std::optional<SizeReads> size_reads;
+  if (!handles.handles.empty()) invocation->note_sizes(&size_reads.emplace(*invocation));
   double recorded_us = 0;
   {
     InterceptorScope scope(invocation);
+    const SizeReadsScope noting(size_reads ? &*size_reads : nullptr);
     try {
       ops.body(ops.frame);
       if (timed) recorded_us = micros_since(begin);
@@ -287,6 +287,7 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
     if (hit) times.compiled_us.add(us), times.run_us.add(run_us);
   }
   if (state.first) add(shared, *invocation, arguments);
+  if (size_reads) note_other_sizes(entry, *invocation, ops, arguments, call, epoch, *size_reads, handles);
   if (pure) review_promise(entry, *invocation, ops, arguments, plan, epoch);
   note_outcome(state.first              ? "miss: recorded and compiled"
                : hit                    ? "hit: followed cached code"

@@ -70,6 +70,14 @@ class CompiledFunction {
 
   void note_skipped_time(double us, double run_us);
   bool skip(const SkipPlan& plan, const CallOps& ops, const FlatValue& arguments);
+  // new_size.cpp
+  bool serve_new_size(Entry& entry, const CallOps& ops, const FlatValue& arguments, const guards::CallDescriptor& call,
+                      const ArgumentHandles& handles, const CallState& state);
+  void note_other_sizes(Entry& entry, const Invocation& invocation, const CallOps& ops, const FlatValue& arguments,
+                        const guards::CallDescriptor& call, uint64_t module_epoch, const SizeReads& reads, const ArgumentHandles& handles);
+  enum class Bound : uint8_t { No, Yes, Compiled };
+  Bound bind_size(Entry& entry, const SymbolicPlan& plan, const CallOps& ops, const FlatValue& arguments,
+                  const guards::CallDescriptor& call, const CallState& state, std::vector<MissRecord>& misses);
   bool skip_last_hit(const Entry& entry, const guards::CallDescriptor& call, const CallOps& ops, const FlatValue& arguments, int slot);
   void review_promise(Entry& entry, const Invocation& invocation, const CallOps& ops, const FlatValue& arguments, const SkipPlan* plan,
                       uint64_t module_epoch);

@@ -8,6 +8,7 @@
 #include "frontend/compile/background.h"
 #include "frontend/compile/facts.h"
 #include "frontend/compile/outcome.h"
+#include "frontend/compile/symbolic_plan.h"
 #include "frontend/nn/epoch.h"
 #include "runtime/ambient.h"
 #include "runtime/config.h"
@@ -34,7 +35,7 @@ CallCosts FunctionRecord::costs() const {
 void FunctionRecord::clear() {
   counts.restart();
   for (auto* counter : {&misses, &recompiles, &divergences, &op_by_op, &lifts, &evictions, &compile_failures, &async_compiles,
-                        &guards_dropped, &guards_relaxed, &plans_voided, &symbolic_compiles, &symbolic_rests, &symbolic_given_up})
+                        &guards_dropped, &guards_relaxed, &plans_voided, &symbolic_compiles, &symbolic_rests, &symbolic_given_up, &bound})
     counter->store(0);
   for (auto& counter : eager) counter.store(0);
   pure_promise_broken = false;
@@ -331,62 +332,51 @@ const SkipPlan* Entry::skip_plan_for(const guards::CallDescriptor& call) {
   return last;
 }
 
-void Entry::pin_arguments(SkipPlan& plan, const guards::CallDescriptor& call) {  // mutex_ is held
+std::vector<bool> Entry::varying_arguments(const PureCall& call, std::span<TensorHead* const> arguments, bool body_ran) {  // mutex_ is held
   const auto alike = [&](const SeenArguments& s) {
-    return s.end == plan.end && s.arguments == plan.arguments && s.results == plan.results;
+    return s.end == call.end->step && s.externals == call.externals && s.results == call.results;
   };
   auto seen = std::find_if(seen_.begin(), seen_.end(), alike);
+  const auto birth = [](const TensorHead* head) { return head ? impl_of(*head).birth : 0; };
   if (seen == seen_.end()) {
-    seen_.push_back({plan.end, plan.arguments, plan.results, {}, std::vector<bool>(call.tensors.size(), false)});
+    if (!body_ran) return std::vector<bool>(arguments.size(), false);
+    seen_.push_back({call.end->step, call.externals, call.results, {}, std::vector<bool>(arguments.size(), false)});
     seen = seen_.end() - 1;
-    for (const guards::TensorFact& tensor : call.tensors) seen->ids.push_back(tensor.id);
+    for (const TensorHead* head : arguments) seen->births.push_back(birth(head));
   }
-  for (size_t i = 0; i < call.tensors.size(); ++i) {
-    if (call.tensors[i].id != seen->ids[i]) seen->varies[i] = true;
-    if (call.tensors[i].spec && !seen->varies[i])
-      plan.guards.require_pinned(static_cast<int>(i), call.tensors[i].id, argument_path(static_cast<int>(i)));
+  for (size_t i = 0; body_ran && i < arguments.size(); ++i) {
+    if (birth(arguments[i]) != seen->births[i]) seen->varies[i] = true;
   }
+  return seen->varies;
 }
 
-std::unique_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, const CallOps& ops, const guards::CallDescriptor& call,
-                                                 std::span<TensorHead* const> arguments, std::string* why_not) {
-  std::lock_guard lock(mutex_);
+namespace {
+
+/// The number of a tensor among the arguments, or -1.
+int argument_number(std::span<TensorHead* const> arguments, const TensorHead* head) {
+  const auto it = std::find(arguments.begin(), arguments.end(), head);
+  return it == arguments.end() ? -1 : static_cast<int>(it - arguments.begin());
+}
+
+}  // namespace
+
+std::optional<PureCall> Entry::look_at(const Invocation& invocation, const CallOps& ops, std::span<TensorHead* const> arguments,
+                                       std::string* why_not) const {
   const auto refuse = [&](std::string why) {
     *why_not = std::move(why);
-    return nullptr;
+    return std::nullopt;
   };
-  const auto argument_number = [&](const TensorHead* head) {
-    const auto it = std::find(arguments.begin(), arguments.end(), head);
-    return it == arguments.end() ? -1 : static_cast<int>(it - arguments.begin());
-  };
-  const follow::Instance* end = invocation.path().empty() ? nullptr : invocation.path().back();
-  if (!end || end->step->kind != follow::StepKind::Return) return refuse("the call did not return");
+  PureCall call;
+  call.end = invocation.path().empty() ? nullptr : invocation.path().back();
+  if (!call.end || call.end->step->kind != follow::StepKind::Return) return refuse("the call did not return");
+  for (const IntrusivePtr<TensorHead>& head : invocation.externals()) call.externals.push_back(argument_number(arguments, head.get()));
   for (const follow::Instance* instance : invocation.path()) {
     const follow::Step& step = *instance->step;
     if (step.kind == follow::StepKind::Escape) return refuse("host code reads a tensor's data");
     if (step.op && step.op->kind == ir::OpKind::Random) return refuse("random numbers are drawn");
-    if (step.reads_leaf && argument_number(invocation.externals()[static_cast<size_t>(step.operands[0].index)].get()) >= 0)
+    if (step.reads_leaf && call.externals[static_cast<size_t>(step.operands[0].index)] >= 0)
       return refuse("whether an argument that requires gradients is a leaf matters");
     if (step.spreads_grad) return refuse("a write changes which tensors require gradients");
-  }
-  const follow::Variant* variant = invocation.last_variant();
-  if (!variant) return refuse("the segment is not compiled for this call");
-
-  auto plan = std::make_unique<SkipPlan>();
-  plan->end = end;
-  plan->variant = variant;
-  plan->scalars = invocation.scalars_of(*variant);
-  for (const follow::InputRef& ref : variant->inputs) {
-    if (ref.slot) return refuse("a value of an earlier segment is used");
-    const IntrusivePtr<TensorHead>& head = invocation.externals()[static_cast<size_t>(ref.index)];
-    const int argument = argument_number(head.get());
-    if (argument < 0 && head->use_count() == 1) return refuse("it makes a tensor by other means than ops");
-    plan->arguments.push_back(argument);
-    TensorImpl& tensor = impl_of(*head);
-    plan->captured.push_back(argument < 0 ? &tensor : nullptr);
-    plan->captured_ids.push_back(argument < 0 ? tensor.id : 0);
-    // From now on its death, and replacing a handle to it, bump the epoch, registered in a module or not.
-    if (argument < 0) plan->lives.push_back(watch_life(tensor));
   }
   FlatValue result;
   ops.flatten_result(ops.frame, result);
@@ -394,16 +384,64 @@ std::unique_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, c
     SkipPlan::ResultTensor from;
     if (head) {
       const auto ref = invocation.describe(static_cast<const TensorImpl&>(*head));
-      const int argument = argument_number(head);
-      if (argument >= 0) {
+      const int argument = argument_number(arguments, head);
+      if (argument >= 0)
         from = {SkipPlan::ResultTensor::From::Argument, argument};
-      } else if (ref.slot) {
-        const auto at = std::find(variant->outputs.begin(), variant->outputs.end(), ref.index);
-        if (at == variant->outputs.end()) return refuse("a result is not an output of the compiled segment");
-        from = {SkipPlan::ResultTensor::From::Output, static_cast<int>(at - variant->outputs.begin())};
-      } else {
+      else if (ref.slot)
+        from = {SkipPlan::ResultTensor::From::Output, ref.index};
+      else
         return refuse("a tensor that is neither computed nor an argument is returned");
-      }
+    }
+    call.results.push_back(from);
+  }
+  call.prototype = ops.copy_result(ops.frame);
+  if (!call.prototype.has_value()) return refuse("the result cannot be copied");
+  return call;
+}
+
+std::unique_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, const CallOps& ops, const guards::CallDescriptor& call,
+                                                 std::span<TensorHead* const> arguments, std::string* why_not,
+                                                 const SymbolicPlan* bound_by) {
+  std::lock_guard lock(mutex_);
+  const auto refuse = [&](std::string why) {
+    *why_not = std::move(why);
+    return nullptr;
+  };
+  std::optional<PureCall> seen = look_at(invocation, ops, arguments, why_not);
+  if (!seen) return nullptr;
+  const follow::Variant* variant = invocation.last_variant();
+  if (!variant) return refuse("the segment is not compiled for this call");
+
+  auto plan = std::make_unique<SkipPlan>();
+  plan->end = seen->end;
+  plan->variant = variant;
+  plan->scalars = invocation.scalars_of(*variant);
+  for (const follow::InputRef& ref : variant->inputs) {
+    if (ref.slot) return refuse("a value of an earlier segment is used");
+    const auto number = static_cast<size_t>(ref.index);
+    const int argument = bound_by ? bound_by->path.externals[number] : seen->externals[number];
+    plan->arguments.push_back(argument);
+    if (argument >= 0 || bound_by) {
+      plan->captured.push_back(argument < 0 ? bound_by->captured[number] : nullptr);
+      plan->captured_ids.push_back(argument < 0 ? bound_by->captured_ids[number] : 0);
+      if (argument < 0) plan->lives.push_back(bound_by->lives[number]);
+      continue;
+    }
+    const IntrusivePtr<TensorHead>& head = invocation.externals()[number];
+    if (head->use_count() == 1) return refuse("it makes a tensor by other means than ops");
+    TensorImpl& tensor = impl_of(*head);
+    plan->captured.push_back(&tensor);
+    plan->captured_ids.push_back(tensor.id);
+    // From now on its death, and replacing a handle to it, bump the epoch, registered in a module or not.
+    plan->lives.push_back(watch_life(tensor));
+  }
+  const std::vector<bool> varies = varying_arguments(*seen, arguments, bound_by == nullptr);
+  for (const SkipPlan::ResultTensor& value : seen->results) {
+    SkipPlan::ResultTensor from = value;
+    if (from.from == SkipPlan::ResultTensor::From::Output) {
+      const auto at = std::find(variant->outputs.begin(), variant->outputs.end(), value.index);
+      if (at == variant->outputs.end()) return refuse("a result is not an output of the compiled segment");
+      from.index = static_cast<int>(at - variant->outputs.begin());
     }
     plan->results.push_back(from);
   }
@@ -413,8 +451,7 @@ std::unique_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, c
     };
     if (std::none_of(plan->results.begin(), plan->results.end(), used)) return refuse("a value outlives the call without being returned");
   }
-  plan->prototype = ops.copy_result(ops.frame);
-  if (!plan->prototype.has_value()) return refuse("the result cannot be copied");
+  plan->prototype = std::move(seen->prototype);
 
   for (size_t i = 0; i < call.tensors.size(); ++i)
     plan->guards.require_spec(static_cast<int>(i), call.tensors[i].spec, argument_path(static_cast<int>(i)), "");
@@ -427,8 +464,12 @@ std::unique_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, c
     plan->guards.require_identity(call.tensors);
     if (!variant->written.empty()) plan->guards.require_aliasing(call.tensors);
   }
-  require_reads(plan->guards, invocation.reads(), call, arguments, names);
-  pin_arguments(*plan, call);
+  const std::vector<HostRead> of_body = bound_by ? reads_of(*bound_by, arguments) : std::vector<HostRead>();
+  require_reads(plan->guards, bound_by ? of_body : invocation.reads(), call, arguments, names);
+  for (size_t i = 0; i < call.tensors.size(); ++i) {
+    if (call.tensors[i].spec && !varies[i])
+      plan->guards.require_pinned(static_cast<int>(i), call.tensors[i].id, argument_path(static_cast<int>(i)));
+  }
   plan->changes = seal_as_asked(plan->guards, options_, true);
   return plan;
 }

@@ -14,6 +14,7 @@
 #include "frontend/compile/policy.h"
 #include "frontend/compile/total_cache.h"
 #include "frontend/follow/invocation.h"
+#include "frontend/follow/replay.h"
 #include "guards/guard_set.h"
 #include "tailor/compile.h"
 
@@ -30,7 +31,7 @@ struct FunctionRecord {
   CallCounts counts;
   std::atomic<uint64_t> misses{0}, recompiles{0}, divergences{0}, op_by_op{0}, lifts{0}, evictions{0}, compile_failures{0},
       guards_dropped{0}, guards_relaxed{0}, plans_voided{0}, async_compiles{0}, symbolic_compiles{0}, symbolic_rests{0},
-      symbolic_given_up{0};
+      symbolic_given_up{0}, bound{0};
   std::array<std::atomic<uint64_t>, kEagerReasons> eager{};
   std::atomic<bool> pure_promise_broken{false};
   StormDetector storms;
@@ -83,6 +84,50 @@ struct SkipPlan {
     return module_epoch.load(std::memory_order_acquire) == call.module_epoch && guards.check(call);
   }
 };
+
+/// A finished call of a pure function, as plans are made of it.
+struct PureCall {
+  const follow::Instance* end = nullptr;
+  std::vector<int> externals;                   // by number: the argument's, or -1
+  std::vector<SkipPlan::ResultTensor> results;  // Output: which value of the call
+  std::any prototype;
+};
+
+/// Of the call before its body runs: what tells whether the body can come to an argument by another way than as an argument.
+struct ArgumentHandles {
+  std::vector<const Tensor*> handles;  // the caller's
+  std::vector<bool> alone;             // no other handle to the tensor
+};
+
+/// How a pure entry runs in sizes that its body was never run in.
+struct SymbolicPlan {
+  follow::SymbolicPath path;
+  std::vector<TensorImpl*> captured;      // by external, not owned: touched inside of a CapturedRegion only; null for arguments
+  std::vector<uint64_t> captured_ids;     // likewise; 0 for arguments
+  std::vector<IntrusivePtr<Cell>> lives;  // likewise; null for arguments
+  std::vector<SkipPlan::ResultTensor> results;
+  std::any prototype;
+  std::vector<HostRead> reads;
+  std::vector<int> read_arguments;  // of which argument each of these is; -1 for none
+  std::vector<std::string> names;   // of the arguments
+  guards::GuardSet guards;          // everything but the sizes of values that the call computes
+  GuardChanges changes;
+  uint64_t module_epoch = 0;
+  ArgumentHandles arguments;       // of the recorded call
+  std::vector<bool> used, varies;  // which arguments it takes; which of them have been another tensor
+  mutable std::mutex mutex;
+  mutable std::vector<std::vector<int64_t>> bound_on_trust;  // sizes bound while some argument had always been at the same place
+
+  /// Whether its arguments are known to come as arguments only. Where that rests on the caller's variable being the same, once in each
+  /// size.
+  bool trusts(const guards::CallDescriptor& call, const ArgumentHandles& now) const;
+  /// Both were made by calls like this one.
+  bool says_the_same(const SymbolicPlan& other, const guards::CallDescriptor& call) const;
+};
+
+/// The range that a symbolic size may take; null for a size that is not to be symbolic.
+std::optional<guards::DimRange> symbolic_range(const TensorHead* tensor, int dim, int64_t size, bool unmarked_too);
+ArgumentHandles handles_of(const CallOps& ops, std::span<TensorHead* const> arguments);
 
 /// What selects an entry, and the sizes of a call that say which binding of its tree the call is: both change together when a size turns
 /// out to vary.
@@ -162,9 +207,14 @@ class Entry final : public follow::EntryHost, public std::enable_shared_from_thi
   const SkipPlan* skip_plan_for(const guards::CallDescriptor& call);
   /// `plan`, or an earlier one that says the same about `call`. False when there have been too many.
   bool set_skip_plan(std::unique_ptr<const SkipPlan> plan, const guards::CallDescriptor& call);
-  /// Builds it from a call that has just hit (or been compiled); null when the call cannot be skipped.
+  /// Builds it from a call that has just hit (or been compiled); null when the call cannot be skipped. `bound_by`: the body did not run.
   std::unique_ptr<const SkipPlan> plan_skip(const Invocation& invocation, const CallOps& ops, const guards::CallDescriptor& call,
-                                            std::span<TensorHead* const> arguments, std::string* why_not);
+                                            std::span<TensorHead* const> arguments, std::string* why_not,
+                                            const SymbolicPlan* bound_by = nullptr);
+  /// Keeps what a call that ran the body says of other sizes.
+  void plan_other_sizes(const Invocation& invocation, const CallOps& ops, const guards::CallDescriptor& call,
+                        std::span<TensorHead* const> arguments, const SizeReads& reads, const ArgumentHandles& handles);
+  std::vector<std::shared_ptr<const SymbolicPlan>> symbolic_plans() const;
 
   std::vector<Explanation::Segment> segments() const;
 
@@ -221,14 +271,17 @@ class Entry final : public follow::EntryHost, public std::enable_shared_from_thi
   /// Which arguments have been another tensor in a later call that reached the same end and took the same of its tensors for arguments:
   /// one that has always been the same may be captured as well, and then only looks like an argument.
   struct SeenArguments {
-    const follow::Instance* end;
-    std::vector<int> arguments;
+    const follow::Step* end;
+    std::vector<int> externals;
     std::vector<SkipPlan::ResultTensor> results;
-    std::vector<uint64_t> ids;
+    std::vector<uint64_t> births;
     std::vector<bool> varies;
   };
-  void pin_arguments(SkipPlan& plan, const guards::CallDescriptor& call);
+  std::optional<PureCall> look_at(const Invocation& invocation, const CallOps& ops, std::span<TensorHead* const> arguments,
+                                  std::string* why_not) const;
+  std::vector<bool> varying_arguments(const PureCall& seen, std::span<TensorHead* const> arguments, bool body_ran);
   std::vector<SeenArguments> seen_;
+  std::vector<std::shared_ptr<const SymbolicPlan>> symbolic_;
   std::vector<Explanation::Segment> segments_;
   std::atomic<bool> warned_{false};
 };

@@ -11,19 +11,18 @@
 namespace tailor::detail {
 namespace {
 
-/// The range that a symbolic size may take; null for a size that is not to be symbolic.
+bool is_dynamic(const EntryGuards::ArgumentFact& fact, int dim) {
+  return std::any_of(fact.dynamic.begin(), fact.dynamic.end(), [&](const guards::DimRange& r) { return r.dim == dim; });
+}
+
+}  // namespace
+
 std::optional<guards::DimRange> symbolic_range(const TensorHead* tensor, int dim, int64_t size, bool unmarked_too) {
   const DimMark* mark = tensor ? mark_of(static_cast<const TensorImpl&>(*tensor), dim) : nullptr;
   if (mark ? mark->kind == DimMark::Kind::Static : !unmarked_too) return std::nullopt;
   const guards::DimRange range{dim, mark ? std::max<int64_t>(mark->min, 2) : 2, mark ? mark->max : INT64_MAX};
   return size >= range.min && size <= range.max ? std::optional(range) : std::nullopt;
 }
-
-bool is_dynamic(const EntryGuards::ArgumentFact& fact, int dim) {
-  return std::any_of(fact.dynamic.begin(), fact.dynamic.end(), [&](const guards::DimRange& r) { return r.dim == dim; });
-}
-
-}  // namespace
 
 // Code that is followed reads lengths, presence and keys itself, and takes the path that they lead to. Words only matter here where they
 // decide which number an argument has.

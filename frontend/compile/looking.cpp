@@ -22,6 +22,18 @@ std::vector<Explanation::GuardText> skip_guard_texts(const SkipPlan& plan) {
   return texts;
 }
 
+/// What `plan` says of sizes: ranges, predicates, and facts about values that the call computes.
+std::vector<Explanation::GuardText> size_guard_texts(const SymbolicPlan& plan) {
+  std::vector<Explanation::GuardText> texts;
+  for (const guards::Guard& g : plan.guards.guards()) {
+    if (g.kind == guards::GuardKind::Size || g.kind == guards::GuardKind::SizeRange || g.kind == guards::GuardKind::Predicate)
+      texts.push_back({std::string(to_string(g.kind)), g.condition(), g.source});
+  }
+  for (SizeFactText& fact : texts_of_computed(plan.path.sizes, plan.names))
+    texts.push_back({"predicate", std::move(fact.fact), std::move(fact.source)});
+  return texts;
+}
+
 EntryReport report_of(const Entry& entry) {
   return {entry.number,
           entry.hits(),
@@ -48,6 +60,7 @@ Explanation CompiledFunction::explain(const std::function<void()>& call) {
     EntryReport seen = report_of(*entry);
     result.guards = std::move(seen.guards);
     if (const SkipPlan* plan = entry->skip_plan()) result.skip_guards = skip_guard_texts(*plan);
+    for (const auto& plan : entry->symbolic_plans()) result.size_guards.push_back(size_guard_texts(*plan));
     result.segments = std::move(seen.segments);
     result.steps = seen.steps;
     result.paths = seen.paths;
@@ -86,6 +99,7 @@ Stats CompiledFunction::stats() const {
   s.symbolic_compiles = record_.symbolic_compiles;
   s.symbolic_rests = record_.symbolic_rests;
   s.symbolic_given_up = record_.symbolic_given_up;
+  s.sizes_bound = record_.bound;
   s.async_compiles = record_.async_compiles;
   s.pure_promise_broken = record_.pure_promise_broken;
   const auto eager = [&](EagerReason reason) { return record_.eager[static_cast<size_t>(reason)].load(); };

@@ -33,6 +33,7 @@ std::string Stats::text() const {
   text << std::fixed;
   text << "calls " << calls << ": " << hits << " hits (" << std::setprecision(1) << 100 * hit_rate() << " %";
   if (skipped) text << ", " << skipped << " skipped";
+  if (sizes_bound) text << ", " << sizes_bound << " in sizes that the body was not run in";
   text << "), " << misses << " misses, " << recompiles << " recompiles, " << divergences << " new paths, " << op_by_op
        << " segments op by op\n";
   if (eager.all()) {
@@ -139,6 +140,7 @@ Json to_json(const Stats& s) {
           {"symbolic_rests", s.symbolic_rests},
           {"symbolic_given_up", s.symbolic_given_up},
           {"bindings", s.bindings},
+          {"sizes_bound", s.sizes_bound},
           {"pure_promise_broken", s.pure_promise_broken},
           {"eager",
            {{"all", s.eager.all()},
@@ -213,6 +215,7 @@ std::string Explanation::text() const {
   };
   list("guards", guards);
   list("guards of the plan for skipping the body", skip_guards);
+  for (const auto& way : size_guards) list("sizes that the body is skipped in unseen", way);
   for (size_t i = 0; i < segments.size(); ++i) {
     const Segment& s = segments[i];
     out << "segment " << i << ": " << s.ops << " ops, " << s.kernels << " kernels, compiled in " << s.compile_ms << " ms\n";
@@ -224,6 +227,8 @@ std::string Explanation::text() const {
 }
 
 std::string Explanation::json() const {
+  Json ways = Json::array();
+  for (const auto& way : size_guards) ways.push_back(to_json(way));
   return dumped({{"function", function},
                  {"outcome", outcome},
                  {"entry", entry},
@@ -232,6 +237,7 @@ std::string Explanation::json() const {
                  {"misses", to_json(misses)},
                  {"guards", to_json(guards)},
                  {"skip_guards", to_json(skip_guards)},
+                 {"size_guards", ways},
                  {"segments", to_json(segments)},
                  {"storms", to_json(storms)}});
 }

@@ -123,6 +123,18 @@ std::unique_ptr<Instance> Invocation::infer_instance(Step& step, const OpCall& c
   } catch (const Error&) { return nullptr; }
 }
 
+// All sizes before it are the same: only tensors touched here for the first time can have made the difference. Integers that differ for
+// another reason make another step.
+bool Invocation::is_in_other_sizes(const Step& step, const Instance& seen, const OpCall& call) const {
+  for (size_t i = 0; i < call.operands.size(); ++i) {
+    const RecordedOperand& o = step.operands[i];
+    if (o.kind != Kind::External || o.index < bound_) continue;
+    const auto number = static_cast<size_t>(o.index - step.first_external);
+    if (call.operands[i].tensor->spec.sizes != seen.externals[number].sizes) return true;
+  }
+  return false;
+}
+
 /// A recorded step that this op is in the sizes of this call, which it was not seen in so far.
 Step* Invocation::step_in_other_sizes(const OpCall& call, bool* fork) const {
   if (!host_.dynamic()) return nullptr;
@@ -134,16 +146,7 @@ Step* Invocation::step_in_other_sizes(const OpCall& call, bool* fork) const {
       while (seen && seen->step != step) seen = seen->next_sibling.load(std::memory_order_acquire);
       *fork = seen != nullptr;
       if (!seen) return step;
-      // All sizes before it are the same: only tensors touched here for the first time can have made the difference. Integers that differ
-      // for another reason make another step.
-      bool other_sizes = false;
-      for (size_t i = 0; i < call.operands.size(); ++i) {
-        const RecordedOperand& o = step->operands[i];
-        if (o.kind != Kind::External || o.index < bound_) continue;
-        const auto number = static_cast<size_t>(o.index - step->first_external);
-        other_sizes = other_sizes || call.operands[i].tensor->spec.sizes != seen->externals[number].sizes;
-      }
-      if (other_sizes) return step;
+      if (is_in_other_sizes(*step, *seen, call)) return step;
     }
   }
   return nullptr;

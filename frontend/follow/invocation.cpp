@@ -44,6 +44,7 @@ void Invocation::begin(std::span<TensorImpl* const> arguments, std::span<const i
   segment_first_slot_ = used_slots_ = bound_ = 0;
   live_slots_.clear();
   reads_.clear();
+  size_reads_ = nullptr;
 }
 
 // ---- comparing -----------------------------------------------------------------------------------------------------
@@ -213,6 +214,8 @@ void Invocation::make_room(const Step& step) {
   followed_.store(path_.size(), std::memory_order_release);
 }
 
+void Invocation::step_to(Instance& instance, const OpCall& call) { advance(instance, call); }
+
 void Invocation::take_offset(Instance& instance, const OpCall& call) {
   Step& step = *instance.step;
   int64_t offset = instance.view->offset;
@@ -257,6 +260,8 @@ void Invocation::redescribed(const Step& step) {
 }
 
 Tensor Invocation::op(const OpCall& call) {
+  if (size_reads_) [[unlikely]]
+    return op_noting_uses(call);
   if (mode_ == Mode::Following) [[likely]] {
     Instance* instance = cursor_->hot.load(std::memory_order_acquire);
     if (!instance || instance->step->kind != StepKind::Op || !compare(*instance, call)) [[unlikely]]
@@ -275,6 +280,8 @@ Tensor Invocation::op(const OpCall& call) {
 }
 
 std::vector<Tensor> Invocation::op_many(const OpCall& call) {
+  if (size_reads_) [[unlikely]]
+    return op_many_noting_uses(call);
   if (mode_ == Mode::Following) {
     if (Instance* instance = match(call)) {
       advance(*instance, call);

@@ -18,6 +18,7 @@
 #include "frontend/follow/difference.h"
 #include "frontend/follow/run_variant.h"
 #include "frontend/follow/trace.h"
+#include "frontend/size_reads.h"
 #include "runtime/own_vector.h"
 
 namespace tailor::follow {
@@ -57,14 +58,28 @@ class EntryHost {
 }  // namespace tailor::follow
 
 namespace tailor {
+namespace follow {
+struct SymbolicPath;
+}
 
-class alignas(64) Invocation final : public OpInterceptor {
+class alignas(64) Invocation final : public OpInterceptor, public TensorDirectory {
  public:
   Invocation(follow::TraceTree& tree, follow::EntryHost& host);
   ~Invocation() override;
 
   /// Begins a call; `arguments` are its tensors (null for undefined ones), valid until the end. `sizes`: of those dims that vary.
   void begin(std::span<TensorImpl* const> arguments, std::span<const int64_t> sizes = {});
+  /// What the ops of this call take from SymInts is noted in `reads`, until null is given.
+  void note_sizes(SizeReads* reads) { size_reads_ = reads; }
+  /// Instead of user code, right after begin(): follows `path` with the externals that are `captured` (null for arguments). False where it
+  /// cannot be followed in these sizes, or where the sizes would have led elsewhere: unfollow() then. finish() as after user code.
+  bool follow_path(const follow::SymbolicPath& path, std::span<TensorImpl* const> captured, std::string* why_not,
+                   std::optional<SizeValues::Difference>* difference, const std::vector<std::string>& names);
+  /// Nothing of what was followed is done; begin() may be called again.
+  void unfollow() noexcept;
+  /// Values of this call by number; undefined for negative ones.
+  std::vector<Tensor> slots_by_number(std::span<const int> numbers) const;
+  std::optional<SizedTensor> find(const TensorImpl& tensor) const override;
   /// User code returned and its result is held by the caller: computes what is still pending.
   void finish();
   /// Which value of this call a tensor is; ask between finish() and end().
@@ -98,6 +113,8 @@ class alignas(64) Invocation final : public OpInterceptor {
   /// The values of its scalars in this call.
   std::vector<int64_t> scalars_of(const follow::Variant& variant) const;
   std::span<const IntrusivePtr<TensorHead>> externals() const { return {externals_.data(), static_cast<size_t>(bound_)}; }
+  /// The numbers that its ops have taken, by number along the path.
+  std::vector<int64_t> numbers() const { return {scalars_.begin(), scalars_.end()}; }
   /// What user code has read in this call, in order.
   std::span<const HostRead> reads() const { return reads_; }
   uint64_t ops_followed() const { return static_cast<uint64_t>(followed_.load(std::memory_order_relaxed)); }
@@ -121,7 +138,14 @@ class alignas(64) Invocation final : public OpInterceptor {
     return tensor.invocation == this && tensor.slot < used_slots_ && slots_[static_cast<size_t>(tensor.slot)].get() == &tensor &&
            slot_ids_[static_cast<size_t>(tensor.slot)] == tensor.id;
   }
+  bool is_in_other_sizes(const follow::Step& step, const follow::Instance& seen, const OpCall& call) const;
+  follow::Instance* instance_of(follow::Step& step, const OpCall& call);
+  template <class Dispatch>
+  auto noting_uses(const OpCall& call, Dispatch&& dispatch);
+  Tensor op_noting_uses(const OpCall& call);
+  std::vector<Tensor> op_many_noting_uses(const OpCall& call);
   void advance(follow::Instance& instance, const OpCall& call);
+  void step_to(follow::Instance& instance, const OpCall& call);  // advance() for other files
   void take_scalars(follow::Step& step, const OpCall& call);
   void take_offset(follow::Instance& instance, const OpCall& call);
   void lift(follow::Step& step, int bit, const Scalar& recorded, const Scalar& got);
@@ -172,6 +196,7 @@ class alignas(64) Invocation final : public OpInterceptor {
   std::mutex mutex_;
   Mode mode_ = Mode::Following;
   bool recorded_ = false;
+  SizeReads* size_reads_ = nullptr;
   follow::Instance* cursor_ = nullptr;
   std::vector<std::shared_ptr<follow::Binding>> bindings_;  // of the arguments, and of each fork since
   OwnVector<follow::Instance*> path_;                       // every step since the root, ends included

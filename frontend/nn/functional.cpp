@@ -136,9 +136,9 @@ Tensor avg_pool2d(const Tensor& input, const AvgPool2dFuncOptions& o, Where wher
 namespace {
 
 /// A size that was left out is the input's own.
-std::array<int64_t, 2> output_size(const Tensor& input, const AdaptivePool2dOptions& options) {
+std::array<SymInt, 2> output_size(const Tensor& input, const AdaptivePool2dOptions& options) {
   const auto& size = options.output_size();
-  return {size[0] ? *size[0] : input.size(-2), size[1] ? *size[1] : input.size(-1)};
+  return {size[0] ? SymInt(*size[0]) : input.sym_size(-2), size[1] ? SymInt(*size[1]) : input.sym_size(-1)};
 }
 
 }  // namespace

@@ -41,41 +41,46 @@ Options like(const Tensor& self, const Options& options) {
   return options.dtype(options.dtype_opt().value_or(self.scalar_type())).device(options.device_opt().value_or(self.device()));
 }
 
-Tensor filled(IntArrayRef size, const Scalar& value, ScalarType dtype, std::optional<IntArrayRef> stride, const Options& options,
+Tensor filled(SymIntArrayRef size, const ScalarOperand& value, ScalarType dtype, std::optional<IntArrayRef> stride, const Options& options,
               Where where) {
   return finish(call<"full">(where, operands(value), size, dtype, stride), options);
 }
 
 Tensor filled_like(const Tensor& self, const Scalar& value, const Options& options, Where where) {
   const Options o = like(self, options);
+  // The strides of a dense tensor in plain order follow from its sizes.
+  if (self.is_contiguous()) return filled(self.sym_sizes(), value, *o.dtype_opt(), std::nullopt, o, where);
   const Dims stride = ir::preserved_strides(impl_of(self).spec);
   return filled(self.sizes(), value, *o.dtype_opt(), IntArrayRef(stride), o, where);
 }
 
 }  // namespace
 
-Tensor empty(IntArrayRef size, Options options, Where where) {
+Tensor empty(SymIntArrayRef size, Options options, Where where) {
   return finish(call<"empty">(where, operands(), size, options.dtype(), std::nullopt), options);
 }
 Tensor empty_strided(IntArrayRef size, IntArrayRef stride, Options options, Where where) {
   return finish(call<"empty">(where, operands(), size, options.dtype(), stride), options);
 }
-Tensor zeros(IntArrayRef size, Options options, Where where) { return filled(size, 0, options.dtype(), std::nullopt, options, where); }
-Tensor ones(IntArrayRef size, Options options, Where where) { return filled(size, 1, options.dtype(), std::nullopt, options, where); }
-Tensor full(IntArrayRef size, const Scalar& value, Options options, Where where) {
-  return filled(size, value, dtype_of_value(options, value), std::nullopt, options, where);
+Tensor zeros(SymIntArrayRef size, Options options, Where where) { return filled(size, 0, options.dtype(), std::nullopt, options, where); }
+Tensor ones(SymIntArrayRef size, Options options, Where where) { return filled(size, 1, options.dtype(), std::nullopt, options, where); }
+Tensor full(SymIntArrayRef size, const ScalarOperand& value, Options options, Where where) {
+  const ScalarType dtype =
+      value.number().is_symbolic() ? options.dtype_opt().value_or(kInt64) : dtype_of_value(options, value.number().scalar());
+  return filled(size, value, dtype, std::nullopt, options, where);
 }
 Tensor empty_like(const Tensor& self, Options options, Where where) {
+  if (self.is_contiguous()) return empty(self.sym_sizes(), like(self, options), where);
   return empty_strided(self.sizes(), ir::preserved_strides(impl_of(self).spec), like(self, options), where);
 }
 Tensor zeros_like(const Tensor& self, Options options, Where where) { return filled_like(self, 0, options, where); }
 Tensor ones_like(const Tensor& self, Options options, Where where) { return filled_like(self, 1, options, where); }
 Tensor full_like(const Tensor& self, const Scalar& value, Options options, Where where) { return filled_like(self, value, options, where); }
 
-Tensor Tensor::new_empty(IntArrayRef sizes, Options options, Where where) const { return empty(sizes, like(*this, options), where); }
-Tensor Tensor::new_zeros(IntArrayRef sizes, Options options, Where where) const { return zeros(sizes, like(*this, options), where); }
-Tensor Tensor::new_ones(IntArrayRef sizes, Options options, Where where) const { return ones(sizes, like(*this, options), where); }
-Tensor Tensor::new_full(IntArrayRef sizes, Scalar value, Options options, Where where) const {
+Tensor Tensor::new_empty(SymIntArrayRef sizes, Options options, Where where) const { return empty(sizes, like(*this, options), where); }
+Tensor Tensor::new_zeros(SymIntArrayRef sizes, Options options, Where where) const { return zeros(sizes, like(*this, options), where); }
+Tensor Tensor::new_ones(SymIntArrayRef sizes, Options options, Where where) const { return ones(sizes, like(*this, options), where); }
+Tensor Tensor::new_full(SymIntArrayRef sizes, const ScalarOperand& value, Options options, Where where) const {
   return full(sizes, value, like(*this, options), where);
 }
 
@@ -86,7 +91,16 @@ Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, Option
   const int64_t size = ir::arange_size(start, end, step, dtype);
   return finish(call<"arange">(where, operands(start, step), size, dtype), options);
 }
-Tensor linspace(const TensorOrScalar& start, const TensorOrScalar& end, int64_t steps, Options options, Where where) {
+Tensor arange_symint(const SymInt& start, const SymInt& end, int64_t step, Options options, Where where) {
+  const ScalarType dtype = options.dtype_opt().value_or(kInt64);
+  if (dtype != kInt64 || !(start.is_symbolic() || end.is_symbolic()))  // other types count in other ways
+    return arange(Scalar(start.expect_int(where)), Scalar(end.expect_int(where)), Scalar(step), options, where);
+  check(step != 0, "step must be nonzero");
+  check(step > 0 ? end >= start : end <= start, "upper bound and lower bound inconsistent with step sign");
+  const SymInt size = step > 0 ? (end - start + (step - 1)) / step : (start - end + (-step - 1)) / -step;
+  return finish(call<"arange">(where, operands(TensorOrScalar(start, where), Scalar(step)), size, dtype), options);
+}
+Tensor linspace(const TensorOrScalar& start, const TensorOrScalar& end, const SymInt& steps, Options options, Where where) {
   const auto number = [&](const TensorOrScalar& x) {
     if (x.tensor() == nullptr) return x.scalar();
     check(x.tensor()->dim() == 0, "linspace: only supports 0-dimensional start and end tensors");
@@ -95,14 +109,14 @@ Tensor linspace(const TensorOrScalar& start, const TensorOrScalar& end, int64_t 
   check(steps >= 0, "linspace: number of steps must be non-negative");
   return finish(call<"linspace">(where, operands(number(start), number(end)), steps, options.dtype()), options);
 }
-Tensor eye(int64_t n, Options options, Where where) { return eye(n, n, options, where); }
-Tensor eye(int64_t n, int64_t m, Options options, Where where) {
+Tensor eye(const SymInt& n, Options options, Where where) { return eye(n, n, options, where); }
+Tensor eye(const SymInt& n, const SymInt& m, Options options, Where where) {
   return finish(call<"eye">(where, operands(), n, m, options.dtype()), options);
 }
-Tensor tril_indices(int64_t row, int64_t col, int64_t offset, Options options, Where where) {
+Tensor tril_indices(const SymInt& row, const SymInt& col, const SymInt& offset, Options options, Where where) {
   return finish(call<"tril_indices">(where, operands(), row, col, offset, options.dtype_opt().value_or(kInt64)), options);
 }
-Tensor triu_indices(int64_t row, int64_t col, int64_t offset, Options options, Where where) {
+Tensor triu_indices(const SymInt& row, const SymInt& col, const SymInt& offset, Options options, Where where) {
   return finish(call<"triu_indices">(where, operands(), row, col, offset, options.dtype_opt().value_or(kInt64)), options);
 }
 
@@ -117,12 +131,12 @@ std::vector<Tensor> meshgrid(TensorList tensors, std::string_view indexing, Wher
     order.push_back(&t);
   }
   if (swapped) std::swap(order[0], order[1]);
-  Dims sizes;
-  for (const Tensor* t : order) sizes.push_back(t->numel());
+  SymSizes sizes;
+  for (const Tensor* t : order) sizes.push_back(t->sym_numel());
   std::vector<Tensor> grids;
   for (size_t i = 0; i < order.size(); ++i) {
-    Dims shape(order.size(), 1);
-    shape[i] = sizes[i];
+    SymSizes shape;
+    for (size_t d = 0; d < order.size(); ++d) shape.push_back(d == i ? sizes[i] : SymInt(1));
     grids.push_back(order[i]->view(shape, where).expand(sizes, false, where));
   }
   if (swapped) std::swap(grids[0], grids[1]);
@@ -192,7 +206,7 @@ Tensor tensor(const TensorData& data, Options options, Where) {
   const ScalarType dtype = options.dtype_opt().value_or(data.dtype());
   Tensor result(make_tensor(ir::TensorSpec(dtype, data.sizes(), options.device())));
   visit_dtype(dtype, [&]<class T>() {
-    T* to = reinterpret_cast<T*>(impl_of(result).data());
+    T* to = reinterpret_cast<T*>(operand_impl(result).data());
     if (data.is_scalar()) *to = representable<T>(data.scalar(), dtype);
     for (const Scalar& element : data.elements()) *to++ = representable<T>(element, dtype);
   });

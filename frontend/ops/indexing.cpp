@@ -74,7 +74,7 @@ Indexed apply(const Tensor& self, ArrayRef<TensorIndex> list, Where where) {
       }
       case Kind::Boolean:
         result.view = unsqueeze(result.view, dim(), where);
-        result.indices.push_back(zeros({i.integer() != 0 ? 1 : 0}, kInt64, where));
+        result.indices.push_back(zeros({i.integer().unguarded() != 0 ? 1 : 0}, kInt64, where));
         result.has_indices = true;
         break;
       case Kind::Slice: {
@@ -113,14 +113,12 @@ std::vector<Operand> index_operands(const Indexed& indexed, std::initializer_lis
 }
 
 /// Torch lets a value have leading dimensions of size 1 that the place has not.
-Tensor strip_leading_ones(const Tensor& value, IntArrayRef place, Where where) {
+Tensor strip_leading_ones(const Tensor& value, int64_t place, Where where) {
   int64_t extra = 0;
-  while (value.dim() - extra > static_cast<int64_t>(place.size()) && value.size(extra) == 1) ++extra;
-  return extra == 0 ? value
-                    : value.view(value.sizes().vec().empty()
-                                     ? IntArrayRef()
-                                     : IntArrayRef(value.sizes().data() + extra, value.sizes().size() - static_cast<size_t>(extra)),
-                                 where);
+  while (value.dim() - extra > place && value.sym_size(extra) == 1) ++extra;
+  if (extra == 0) return value;
+  const SymSizes sizes = value.sym_sizes();
+  return value.view(SymIntArrayRef(sizes.data() + extra, sizes.size() - static_cast<size_t>(extra)), where);
 }
 
 void assign(const Tensor& self, ArrayRef<TensorIndex> list, const TensorOrScalar& value, bool accumulate, Where where) {
@@ -131,7 +129,7 @@ void assign(const Tensor& self, ArrayRef<TensorIndex> list, const TensorOrScalar
     else if (value.tensor() == nullptr)
       place.view.fill_(value, where);
     else
-      place.view.copy_(strip_leading_ones(*value.tensor(), place.view.sizes(), where), false, where);
+      place.view.copy_(strip_leading_ones(*value.tensor(), place.view.dim(), where), false, where);
     return;
   }
   Tensor values = value.tensor() != nullptr ? *value.tensor() : full({}, value.scalar(), self.scalar_type(), where);
@@ -157,7 +155,7 @@ int64_t scatter_operation(std::string_view reduce) {
 
 Tensor scatter_source(const Tensor& self, const Tensor& index, const TensorOrScalar& source, Where where) {
   if (source.tensor() != nullptr) return *source.tensor();
-  return full(index.sizes(), source.scalar(), self.scalar_type(), where);
+  return full(index.sym_sizes(), source.scalar(), self.scalar_type(), where);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ Tensor stack(TensorList tensors, int64_t dim, Where where) {
 Tensor hstack(TensorList tensors, Where where) {
   check(!tensors.empty(), "hstack: expects a non-empty TensorList");
   std::vector<Tensor> parts;
-  for (const Tensor& t : tensors) parts.push_back(t.dim() == 0 ? reshape(t, 1, where) : t);
+  for (const Tensor& t : tensors) parts.push_back(t.dim() == 0 ? reshape(t, SymIntArrayRef({1}), where) : t);
   return cat(parts, parts[0].dim() == 1 ? 0 : 1, where);
 }
 Tensor vstack(TensorList tensors, Where where) {
@@ -35,9 +35,9 @@ Tensor vstack(TensorList tensors, Where where) {
   return cat(parts, 0, where);
 }
 
-Tensor Tensor::repeat(IntArrayRef repeats, Where where) const { return call<"repeat">(where, operands(*this), repeats); }
-Tensor tile(const Tensor& self, IntArrayRef dims, Where where) { return call<"tile">(where, operands(self), dims); }
-Tensor Tensor::tile(IntArrayRef dims, Where where) const { return tailor::tile(*this, dims, where); }
+Tensor Tensor::repeat(SymIntArrayRef repeats, Where where) const { return call<"repeat">(where, operands(*this), repeats); }
+Tensor tile(const Tensor& self, SymIntArrayRef dims, Where where) { return call<"tile">(where, operands(self), dims); }
+Tensor Tensor::tile(SymIntArrayRef dims, Where where) const { return tailor::tile(*this, dims, where); }
 
 Tensor repeat_interleave(const Tensor& self, int64_t repeats, std::optional<int64_t> dim, std::optional<int64_t>, Where where) {
   if (!dim) return repeat_interleave(reshape(self, -1, where), repeats, 0, std::nullopt, where);
@@ -65,29 +65,29 @@ Tensor Tensor::repeat_interleave(const Tensor& repeats, std::optional<int64_t> d
 
 Tensor flip(const Tensor& self, IntArrayRef dims, Where where) { return call<"flip">(where, operands(self), dims); }
 Tensor Tensor::flip(IntArrayRef dims, Where where) const { return tailor::flip(*this, dims, where); }
-Tensor roll(const Tensor& self, IntArrayRef shifts, IntArrayRef dims, Where where) {
+Tensor roll(const Tensor& self, SymIntArrayRef shifts, IntArrayRef dims, Where where) {
   return call<"roll">(where, operands(self), shifts, dims);
 }
-Tensor Tensor::roll(IntArrayRef shifts, IntArrayRef dims, Where where) const { return tailor::roll(*this, shifts, dims, where); }
+Tensor Tensor::roll(SymIntArrayRef shifts, IntArrayRef dims, Where where) const { return tailor::roll(*this, shifts, dims, where); }
 
-Tensor tril(const Tensor& self, int64_t diagonal, Where where) { return call<"tril">(where, operands(self), diagonal); }
-Tensor triu(const Tensor& self, int64_t diagonal, Where where) { return call<"triu">(where, operands(self), diagonal); }
-Tensor Tensor::tril(int64_t diagonal, Where where) const { return tailor::tril(*this, diagonal, where); }
-Tensor Tensor::triu(int64_t diagonal, Where where) const { return tailor::triu(*this, diagonal, where); }
-Tensor& Tensor::tril_(int64_t diagonal, Where where) const { return call_inplace<"tril">(where, *this, operands(*this), diagonal); }
-Tensor& Tensor::triu_(int64_t diagonal, Where where) const { return call_inplace<"triu">(where, *this, operands(*this), diagonal); }
+Tensor tril(const Tensor& self, const SymInt& diagonal, Where where) { return call<"tril">(where, operands(self), diagonal); }
+Tensor triu(const Tensor& self, const SymInt& diagonal, Where where) { return call<"triu">(where, operands(self), diagonal); }
+Tensor Tensor::tril(const SymInt& diagonal, Where where) const { return tailor::tril(*this, diagonal, where); }
+Tensor Tensor::triu(const SymInt& diagonal, Where where) const { return tailor::triu(*this, diagonal, where); }
+Tensor& Tensor::tril_(const SymInt& diagonal, Where where) const { return call_inplace<"tril">(where, *this, operands(*this), diagonal); }
+Tensor& Tensor::triu_(const SymInt& diagonal, Where where) const { return call_inplace<"triu">(where, *this, operands(*this), diagonal); }
 
 Tensor diag(const Tensor& self, int64_t offset, Where where) {
   check(self.dim() == 1 || self.dim() == 2, "diag: Supports 1D or 2D tensors. Got ", self.dim(), "D");
   if (self.dim() == 2) return diagonal(self, offset, 0, 1, where).clone(std::nullopt, where);
-  const int64_t n = self.size(0) + std::abs(offset);
+  const SymInt n = self.sym_size(0) + std::abs(offset);
   Tensor result = zeros({n, n}, TensorOptions(self.scalar_type()).device(self.device()), where);
   diagonal(result, offset, 0, 1, where).copy_(self, false, where);
   return result;
 }
 Tensor Tensor::diag(int64_t offset, Where where) const { return tailor::diag(*this, offset, where); }
 
-Tensor pad(const Tensor& self, IntArrayRef pad, std::string_view mode, std::optional<double> value, Where where) {
+Tensor pad(const Tensor& self, SymIntArrayRef pad, std::string_view mode, std::optional<double> value, Where where) {
   ir::PadMode kind = ir::PadMode::Constant;
   if (mode == "reflect")
     kind = ir::PadMode::Reflect;
@@ -101,7 +101,7 @@ Tensor pad(const Tensor& self, IntArrayRef pad, std::string_view mode, std::opti
   const Operand fill = kind == ir::PadMode::Constant ? Operand(Scalar(value.value_or(0.0))) : Operand(std::nullopt);
   return call<"pad">(where, operands(self, fill), pad, static_cast<int64_t>(kind));
 }
-Tensor constant_pad_nd(const Tensor& self, IntArrayRef pad, const Scalar& value, Where where) {
+Tensor constant_pad_nd(const Tensor& self, SymIntArrayRef pad, const Scalar& value, Where where) {
   return call<"pad">(where, operands(self, value), pad, static_cast<int64_t>(ir::PadMode::Constant));
 }
 Tensor pixel_shuffle(const Tensor& self, int64_t upscale_factor, Where where) {

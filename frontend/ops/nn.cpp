@@ -144,10 +144,10 @@ Tensor avg_pool2d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef strid
                   bool count_include_pad, std::optional<int64_t> divisor_override, Where where) {
   return call<"avg_pool2d">(where, operands(self), kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
 }
-Tensor adaptive_avg_pool2d(const Tensor& self, IntArrayRef output_size, Where where) {
+Tensor adaptive_avg_pool2d(const Tensor& self, SymIntArrayRef output_size, Where where) {
   return call<"adaptive_avg_pool2d">(where, operands(self), output_size);
 }
-std::tuple<Tensor, Tensor> adaptive_max_pool2d(const Tensor& self, IntArrayRef output_size, Where where) {
+std::tuple<Tensor, Tensor> adaptive_max_pool2d(const Tensor& self, SymIntArrayRef output_size, Where where) {
   return call_pair<"adaptive_max_pool2d_with_indices">(where, operands(self), output_size);
 }
 

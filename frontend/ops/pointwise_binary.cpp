@@ -120,9 +120,7 @@ Tensor& Tensor::div_(const TensorOrScalar& other, std::optional<std::string_view
 
 #define OPERATOR(symbol, name)                                                                                                         \
   Tensor operator symbol(const Tensor& self, const TensorOrScalar& other) { return call<name>(other.where(), operands(self, other)); } \
-  Tensor operator symbol(const ScalarOperand& self, const Tensor& other) {                                                             \
-    return call<name>(self.where(), operands(self.scalar(), other));                                                                   \
-  }
+  Tensor operator symbol(const ScalarOperand& self, const Tensor& other) { return call<name>(self.where(), operands(self, other)); }
 OPERATOR(+, "add")
 OPERATOR(-, "sub")
 OPERATOR(*, "mul")

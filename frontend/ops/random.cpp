@@ -30,15 +30,19 @@ TensorOptions like(const Tensor& self, const TensorOptions& options) {
 }
 
 /// How many numbers a tensor of these sizes takes; nothing for sizes that the op will refuse.
-int64_t count(IntArrayRef size) { return std::max<int64_t>(product(size), 0); }
+int64_t count(SymIntArrayRef size) {
+  uint64_t n = 1;
+  for (size_t i = 0; i < size.size(); ++i) n *= static_cast<uint64_t>(size[i].unguarded());  // what is random is not skipped
+  return std::max<int64_t>(static_cast<int64_t>(n), 0);
+}
 
 }  // namespace
 
-Tensor rand(IntArrayRef size, TensorOptions options, Where where) {
+Tensor rand(SymIntArrayRef size, TensorOptions options, Where where) {
   const Draw draw(count(size));
   return finish(call<"rand">(where, operands(draw.seed, draw.offset), size, options.dtype(), std::nullopt), options);
 }
-Tensor randn(IntArrayRef size, TensorOptions options, Where where) {
+Tensor randn(SymIntArrayRef size, TensorOptions options, Where where) {
   const Draw draw(count(size));
   return finish(call<"randn">(where, operands(draw.seed, draw.offset), size, options.dtype()), options);
 }

@@ -24,29 +24,72 @@ Tensor& become(const Tensor& self, const Tensor& view) {
 
 }  // namespace
 
-Tensor Tensor::view(IntArrayRef size, Where where) const { return call<"view">(where, operands(*this), size); }
-Tensor Tensor::view_as(const Tensor& other, Where where) const { return view(other.sizes(), where); }
+Tensor Tensor::view(SymIntArrayRef size, Where where) const { return call<"view">(where, operands(*this), size); }
+Tensor Tensor::view_as(const Tensor& other, Where where) const { return view(other.sym_sizes(), where); }
 
-Tensor reshape(const Tensor& self, IntArrayRef shape, Where where) {
-  const ir::TensorSpec& spec = impl_of(self).spec;
-  const Dims sizes = ir::infer_view_sizes(shape, spec.numel());
-  if (sizes == spec.sizes && spec.is_contiguous()) return self.view(sizes, where);
-  if (ir::compute_view_strides(spec.sizes, spec.strides, sizes)) return self.view(sizes, where);
-  return self.clone(MemoryFormat::Contiguous, where).view(sizes, where);
+namespace {
+
+/// Whether `shape` is another view of what `self` describes; Error where it has another number of elements.
+bool is_viewable(const Tensor& self, SymIntArrayRef shape, Where where) {
+  const ir::TensorSpec& spec = operand_impl(self).spec;
+  const UnnotedReads asked_below;
+  Dims sizes;
+  for (size_t i = 0; i < shape.size(); ++i) sizes.push_back(shape[i].unguarded());
+  sizes = ir::infer_view_sizes(sizes, spec.numel());
+  const bool viewable = ir::compute_view_strides(spec.sizes, spec.strides, sizes).has_value();
+  if (current_size_reads != nullptr) [[unlikely]]
+    current_size_reads->viewability_read(operand_impl(self), shape, viewable, where);
+  return viewable;
 }
-Tensor Tensor::reshape(IntArrayRef shape, Where where) const { return tailor::reshape(*this, shape, where); }
-Tensor Tensor::reshape_as(const Tensor& other, Where where) const { return tailor::reshape(*this, other.sizes(), where); }
+
+}  // namespace
+
+Tensor reshape(const Tensor& self, SymIntArrayRef shape, Where where) {
+  return (is_viewable(self, shape, where) ? self : self.clone(MemoryFormat::Contiguous, where)).view(shape, where);
+}
+Tensor Tensor::reshape(SymIntArrayRef shape, Where where) const { return tailor::reshape(*this, shape, where); }
+Tensor Tensor::reshape_as(const Tensor& other, Where where) const { return tailor::reshape(*this, other.sym_sizes(), where); }
 Tensor flatten(const Tensor& self, int64_t start_dim, int64_t end_dim, Where where) {
-  const Dims sizes = ir::flatten_sizes(self.sizes(), start_dim, end_dim);
-  return sizes == impl_of(self).spec.sizes ? self : reshape(self, sizes, where);
+  const int64_t rank = self.dim(), start = wrap_dim(start_dim, rank), end = wrap_dim(end_dim, rank);
+  check(start <= end, "flatten() has invalid args: start_dim cannot come after end_dim");
+  if (rank > 0 && start == end) return self;
+  SymSizes sizes;
+  for (int64_t d = 0; d < rank; ++d) {
+    if (d > start && d <= end)
+      sizes[static_cast<size_t>(start)] *= self.sym_size(d);
+    else
+      sizes.push_back(self.sym_size(d));
+  }
+  if (rank == 0) sizes.push_back(1);
+  return reshape(self, sizes, where);
 }
 Tensor Tensor::flatten(int64_t start_dim, int64_t end_dim, Where where) const { return tailor::flatten(*this, start_dim, end_dim, where); }
 Tensor ravel(const Tensor& self, Where where) { return reshape(self, -1, where); }
 Tensor Tensor::ravel(Where where) const { return tailor::ravel(*this, where); }
-Tensor unflatten(const Tensor& self, int64_t dim, IntArrayRef sizes, Where where) {
-  return self.view(ir::unflatten_sizes(self.sizes(), dim, sizes), where);
+Tensor unflatten(const Tensor& self, int64_t dim, SymIntArrayRef sizes, Where where) {
+  Dims given;
+  for (size_t i = 0; i < sizes.size(); ++i) given.push_back(sizes[i].unguarded());
+  {
+    const UnnotedReads checked;
+    ir::unflatten_sizes(operand_impl(self).spec.sizes, dim, given);
+  }
+  const auto at = static_cast<size_t>(wrap_dim(dim, self.dim()));
+  const SymSizes old = self.sym_sizes();
+  SymInt known = 1, inferred = 1;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (given[i] != -1) known *= sizes[i];
+  }
+  const bool infers = std::find(given.begin(), given.end(), -1) != given.end();
+  // What the check has just found, for other sizes.
+  internal_check(infers ? known == 0 || old[at] % known == 0 : old[at] == known, "unflatten: the sizes fit and do not");
+  if (infers && known != 0) inferred = old[at] / known;
+  SymSizes all;
+  for (size_t d = 0; d < at; ++d) all.push_back(old[d]);
+  for (size_t i = 0; i < sizes.size(); ++i) all.push_back(given[i] == -1 ? inferred : sizes[i]);
+  for (size_t d = at + 1; d < old.size(); ++d) all.push_back(old[d]);
+  return self.view(all, where);
 }
-Tensor Tensor::unflatten(int64_t dim, IntArrayRef sizes, Where where) const { return tailor::unflatten(*this, dim, sizes, where); }
+Tensor Tensor::unflatten(int64_t dim, SymIntArrayRef sizes, Where where) const { return tailor::unflatten(*this, dim, sizes, where); }
 
 Tensor permute(const Tensor& self, IntArrayRef dims, Where where) { return call<"permute">(where, operands(self), dims); }
 Tensor Tensor::permute(IntArrayRef dims, Where where) const { return tailor::permute(*this, dims, where); }
@@ -66,12 +109,12 @@ Tensor Tensor::movedim(IntArrayRef source, IntArrayRef destination, Where where)
   return tailor::movedim(*this, source, destination, where);
 }
 
-Tensor Tensor::expand(IntArrayRef size, bool, Where where) const { return call<"expand">(where, operands(*this), size); }
-Tensor Tensor::expand_as(const Tensor& other, Where where) const { return expand(other.sizes(), false, where); }
-Tensor broadcast_to(const Tensor& self, IntArrayRef size, Where where) { return self.expand(size, false, where); }
+Tensor Tensor::expand(SymIntArrayRef size, bool, Where where) const { return call<"expand">(where, operands(*this), size); }
+Tensor Tensor::expand_as(const Tensor& other, Where where) const { return expand(other.sym_sizes(), false, where); }
+Tensor broadcast_to(const Tensor& self, SymIntArrayRef size, Where where) { return self.expand(size, false, where); }
 std::vector<Tensor> broadcast_tensors(TensorList tensors, Where where) {
-  Dims sizes;
-  for (const Tensor& t : tensors) sizes = ir::broadcast_shapes(sizes, t.sizes());
+  SymSizes sizes;
+  for (const Tensor& t : tensors) sizes = broadcast_sizes(sizes, t.sym_sizes());
   std::vector<Tensor> result;
   for (const Tensor& t : tensors) result.push_back(t.expand(sizes, false, where));
   return result;
@@ -87,88 +130,102 @@ Tensor unsqueeze(const Tensor& self, int64_t dim, Where where) { return call<"un
 Tensor Tensor::unsqueeze(int64_t dim, Where where) const { return tailor::unsqueeze(*this, dim, where); }
 Tensor& Tensor::unsqueeze_(int64_t dim, Where where) const { return become(*this, unsqueeze(dim, where)); }
 
-Tensor narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length, Where where) {
+Tensor narrow(const Tensor& self, int64_t dim, const SymInt& start, const SymInt& length, Where where) {
   return call<"narrow">(where, operands(self), dim, start, length);
 }
-Tensor narrow(const Tensor& self, int64_t dim, const Tensor& start, int64_t length, Where where) {
+Tensor narrow(const Tensor& self, int64_t dim, const Tensor& start, const SymInt& length, Where where) {
   check(start.dim() == 0 && is_integral(start.scalar_type()), "narrow: start must be an 0-dim integral Tensor.");
   return narrow(self, dim, start.item<int64_t>(where), length, where);
 }
-Tensor Tensor::narrow(int64_t dim, int64_t start, int64_t length, Where where) const {
+Tensor Tensor::narrow(int64_t dim, const SymInt& start, const SymInt& length, Where where) const {
   return tailor::narrow(*this, dim, start, length, where);
 }
-Tensor Tensor::narrow(int64_t dim, const Tensor& start, int64_t length, Where where) const {
+Tensor Tensor::narrow(int64_t dim, const Tensor& start, const SymInt& length, Where where) const {
   return tailor::narrow(*this, dim, start, length, where);
 }
-Tensor slice(const Tensor& self, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step, Where where) {
+Tensor slice(const Tensor& self, int64_t dim, const std::optional<SymInt>& start, const std::optional<SymInt>& end, const SymInt& step,
+             Where where) {
   return call<"slice">(where, operands(self), dim, start, end, step);
 }
-Tensor Tensor::slice(int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step, Where where) const {
+Tensor Tensor::slice(int64_t dim, const std::optional<SymInt>& start, const std::optional<SymInt>& end, const SymInt& step,
+                     Where where) const {
   return tailor::slice(*this, dim, start, end, step, where);
 }
-Tensor select(const Tensor& self, int64_t dim, int64_t index, Where where) { return call<"select">(where, operands(self), dim, index); }
-Tensor Tensor::select(int64_t dim, int64_t index, Where where) const { return tailor::select(*this, dim, index, where); }
+Tensor select(const Tensor& self, int64_t dim, const SymInt& index, Where where) {
+  return call<"select">(where, operands(self), dim, index);
+}
+Tensor Tensor::select(int64_t dim, const SymInt& index, Where where) const { return tailor::select(*this, dim, index, where); }
 Tensor Tensor::operator[](const IndexOperand& i) const { return call<"select">(i.where(), operands(*this), int64_t{0}, i.index()); }
 
-std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim, Where where) {
+std::vector<Tensor> split(const Tensor& self, const SymInt& split_size, int64_t dim, Where where) {
   check(self.dim() > 0, "split: expects at least a 1-dimensional tensor");
-  check(split_size >= 0, "split: expects split_size be non-negative, but got split_size=", split_size);
-  const int64_t total = self.size(dim);
-  check(split_size > 0 || total == 0, "split: split_size can only be 0 if dimension size is 0, but got dimension size of ", total);
+  check(split_size >= 0, "split: expects split_size be non-negative, but got split_size=", split_size.unguarded());
+  const SymInt total = self.sym_size(dim);
+  check(split_size > 0 || total == 0, "split: split_size can only be 0 if dimension size is 0, but got dimension size of ",
+        total.unguarded());
   std::vector<Tensor> pieces;
-  int64_t start = 0;
-  do {
-    const int64_t length = std::min(split_size, total - start);
-    pieces.push_back(narrow(self, dim, start, length, where));
-    start += length;
-  } while (start < total);
+  SymInt start = 0;
+  // One comparison for each piece: how many there are is a fact.
+  while (start + split_size < total) {
+    pieces.push_back(narrow(self, dim, start, split_size, where));
+    start += split_size;
+  }
+  pieces.push_back(narrow(self, dim, start, total - start, where));
   return pieces;
 }
-std::vector<Tensor> split(const Tensor& self, IntArrayRef split_sizes, int64_t dim, Where where) {
+std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim, Where where) {
+  return split(self, SymInt(split_size), dim, where);
+}
+std::vector<Tensor> split(const Tensor& self, SymIntArrayRef split_sizes, int64_t dim, Where where) {
   check(self.dim() > 0, "split: expects at least a 1-dimensional tensor");
-  const int64_t total = self.size(dim);
+  const SymInt total = self.sym_size(dim);
   std::vector<Tensor> pieces;
-  int64_t start = 0;
-  for (int64_t length : split_sizes) {
+  SymInt start = 0;
+  for (size_t i = 0; i < split_sizes.size(); ++i) {
+    const SymInt length = split_sizes[i];
     check(length >= 0, "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=", split_sizes);
-    check(start + length <= total, "split_with_sizes expects split_sizes to sum exactly to ", total, " (input tensor's size at dimension ",
-          dim, "), but got split_sizes=", split_sizes);
+    check(start + length <= total, "split_with_sizes expects split_sizes to sum exactly to ", total.unguarded(),
+          " (input tensor's size at dimension ", dim, "), but got split_sizes=", split_sizes);
     pieces.push_back(narrow(self, dim, start, length, where));
     start += length;
   }
-  check(start == total, "split_with_sizes expects split_sizes to sum exactly to ", total, " (input tensor's size at dimension ", dim,
-        "), but got split_sizes=", split_sizes);
+  check(start == total, "split_with_sizes expects split_sizes to sum exactly to ", total.unguarded(), " (input tensor's size at dimension ",
+        dim, "), but got split_sizes=", split_sizes);
   return pieces;
 }
 std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim, Where where) {
   check(self.dim() > 0, "chunk: expects at least a 1-dimensional tensor");
   check(chunks > 0, "chunk: expects `chunks` to be greater than 0, got: ", chunks);
-  const int64_t total = self.size(dim), size = (total + chunks - 1) / chunks;
+  const SymInt total = self.sym_size(dim), size = (total + chunks - 1) / chunks;
   if (total == 0) return split(self, Dims(static_cast<size_t>(chunks), 0), dim, where);
   return split(self, size, dim, where);
 }
 std::vector<Tensor> unbind(const Tensor& self, int64_t dim, Where where) {
   check<IndexError>(self.dim() > 0, "Dimension specified as ", dim, " but tensor has no dimensions");
   std::vector<Tensor> pieces;
-  for (int64_t i = 0; i < self.size(dim); ++i) pieces.push_back(select(self, dim, i, where));
+  const int64_t count = self.size(dim, where);
+  for (int64_t i = 0; i < count; ++i) pieces.push_back(select(self, dim, i, where));
   return pieces;
 }
 std::vector<Tensor> Tensor::split(int64_t split_size, int64_t dim, Where where) const {
+  return tailor::split(*this, SymInt(split_size), dim, where);
+}
+std::vector<Tensor> Tensor::split(const SymInt& split_size, int64_t dim, Where where) const {
   return tailor::split(*this, split_size, dim, where);
 }
-std::vector<Tensor> Tensor::split(IntArrayRef split_sizes, int64_t dim, Where where) const {
+std::vector<Tensor> Tensor::split(SymIntArrayRef split_sizes, int64_t dim, Where where) const {
   return tailor::split(*this, split_sizes, dim, where);
 }
 std::vector<Tensor> Tensor::chunk(int64_t chunks, int64_t dim, Where where) const { return tailor::chunk(*this, chunks, dim, where); }
 std::vector<Tensor> Tensor::unbind(int64_t dim, Where where) const { return tailor::unbind(*this, dim, where); }
 
-Tensor diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2, Where where) {
+Tensor diagonal(const Tensor& self, const SymInt& offset, int64_t dim1, int64_t dim2, Where where) {
   return call<"diagonal">(where, operands(self), offset, dim1, dim2);
 }
-Tensor Tensor::diagonal(int64_t offset, int64_t dim1, int64_t dim2, Where where) const {
+Tensor Tensor::diagonal(const SymInt& offset, int64_t dim1, int64_t dim2, Where where) const {
   return tailor::diagonal(*this, offset, dim1, dim2, where);
 }
-Tensor Tensor::unfold(int64_t dimension, int64_t size, int64_t step, Where where) const {
+Tensor Tensor::unfold(int64_t dimension, const SymInt& size, const SymInt& step, Where where) const {
   return call<"unfold">(where, operands(*this), dimension, size, step);
 }
 

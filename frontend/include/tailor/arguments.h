@@ -196,6 +196,34 @@ struct Flattener {
   void leave() {}
 };
 
+/// A visitor that ignores what it is not derived for.
+struct IgnoringVisitor {
+  void tensor(const Tensor&) {}
+  void scalar(const Scalar&) {}
+  template <class T>
+  void number(const T&) {}
+  template <class T>
+  void text(const T&) {}
+  template <class T>
+  void presence(const T&) {}
+  template <class T>
+  void length(const T&) {}
+  template <class T>
+  void alternative(const T&) {}
+  template <class T>
+  void keys(const T&) {}
+  template <class K>
+  void enter(const K&) {}
+  void leave() {}
+};
+
+/// Where the tensors of a value are.
+struct HandleFinder : IgnoringVisitor {
+  std::vector<const Tensor*>& out;
+  explicit HandleFinder(std::vector<const Tensor*>& handles) : out(handles) {}
+  void tensor(const Tensor& t) { out.push_back(&t); }
+};
+
 /// What a run of scalars or structure words of a FlatValue stands for.
 struct PartName {
   enum class Role : uint8_t { Number, Enumerator, Text, Presence, Length, Alternative, IntegerKeys, TextKeys, OtherKeys };
@@ -272,25 +300,10 @@ struct Namer {
 
 /// Puts a value together again from parts of a FlatValue of the same structure; the value comes with that structure
 /// (containers sized, alternatives chosen), taken from the call that was recorded.
-struct Restorer {
+struct Restorer : IgnoringVisitor {
   Tensor* next;
+  explicit Restorer(Tensor* tensors) : next(tensors) {}
   void tensor(Tensor& t) { t = std::move(*next++); }
-  void scalar(const Scalar&) {}
-  template <class T>
-  void number(const T&) {}
-  template <class T>
-  void text(const T&) {}
-  template <class T>
-  void presence(const T&) {}
-  template <class T>
-  void length(const T&) {}
-  template <class T>
-  void alternative(const T&) {}
-  template <class T>
-  void keys(const T&) {}
-  template <class K>
-  void enter(const K&) {}
-  void leave() {}
 };
 
 }  // namespace tailor::detail

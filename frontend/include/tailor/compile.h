@@ -68,6 +68,7 @@ struct CallOps {
   std::any (*copy_result)(void* frame);                                             // empty when it cannot be copied
   void (*restore_result)(void* frame, const std::any& prototype, Tensor* tensors);  // moves the tensors into a copy of the prototype
   void (*names)(void* frame, ArgumentNames& out);
+  void (*handles)(void* frame, std::vector<const Tensor*>& out);  // where the caller's tensors are; before the body runs
 };
 
 /// True while this thread runs the body of a compiled function: compiled functions called there are inlined.
@@ -154,6 +155,10 @@ struct Frame {
         },
         of(p).args);
   }
+  static void handles(void* p, std::vector<const Tensor*>& out) {
+    HandleFinder finder{out};
+    std::apply([&](auto&&... a) { (walk(finder, std::as_const(a)), ...); }, of(p).args);
+  }
 };
 
 }  // namespace detail
@@ -178,7 +183,8 @@ class Compiled<R(Args...)> {
     using Frame = detail::Frame<R, Args...>;
     Frame frame{user_.get(), std::tuple<Args&&...>(std::forward<Args>(args)...), {}};
     static constexpr auto ops = [](Frame* f) {
-      return detail::CallOps{f, Frame::body, Frame::flatten_result, Frame::copy_result, Frame::restore_result, Frame::names};
+      return detail::CallOps{
+          f, Frame::body, Frame::flatten_result, Frame::copy_result, Frame::restore_result, Frame::names, Frame::handles};
     };
     detail::call_compiled(*function_, ops(&frame), flat);
     if constexpr (!std::is_void_v<R>) return std::move(*frame.result);

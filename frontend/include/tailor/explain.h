@@ -25,7 +25,8 @@ struct Explanation {
   std::vector<MissRecord> misses;      // the first failing guard of every entry that did not match; then what differed from recorded steps
   std::vector<GuardText> guards;       // of the entry that served it
   std::vector<GuardText> skip_guards;  // of its plan for skipping the body (pure), if it has one
-  std::vector<Segment> segments;       // of that entry, in the order of compiling
+  std::vector<std::vector<GuardText>> size_guards;  // of each way through the body (pure): the sizes that it is skipped in unseen
+  std::vector<Segment> segments;                    // of that entry, in the order of compiling
   int steps = 0, paths = 0;
   std::vector<Storm> storms;  // guards that have failed again and again
 

@@ -23,16 +23,16 @@ inline constexpr EllipsisType Ellipsis{};
 /// start:stop:step, as in Python; a step must be positive.
 class Slice {
  public:
-  constexpr Slice(std::optional<int64_t> start = std::nullopt, std::optional<int64_t> stop = std::nullopt,
-                  std::optional<int64_t> step = std::nullopt)
+  constexpr Slice(std::optional<SymInt> start = std::nullopt, std::optional<SymInt> stop = std::nullopt,
+                  std::optional<SymInt> step = std::nullopt)
       : start_(start), stop_(stop), step_(step.value_or(1)) {}
-  constexpr std::optional<int64_t> start() const { return start_; }
-  constexpr std::optional<int64_t> stop() const { return stop_; }
-  constexpr int64_t step() const { return step_; }
+  constexpr const std::optional<SymInt>& start() const { return start_; }
+  constexpr const std::optional<SymInt>& stop() const { return stop_; }
+  constexpr const SymInt& step() const { return step_; }
 
  private:
-  std::optional<int64_t> start_, stop_;
-  int64_t step_;
+  std::optional<SymInt> start_, stop_;
+  SymInt step_;
 };
 
 class TensorIndex {
@@ -46,16 +46,17 @@ class TensorIndex {
   }
   template <std::integral T>
   TensorIndex(T i) : kind_(std::same_as<T, bool> ? Kind::Boolean : Kind::Integer), integer_(static_cast<int64_t>(i)) {}
+  TensorIndex(const SymInt& i) : kind_(Kind::Integer), integer_(i) {}
   TensorIndex(Slice slice) : kind_(Kind::Slice), slice_(slice) {}
   TensorIndex(const Tensor& tensor) : kind_(Kind::Tensor), tensor_(tensor) {}
   Kind kind() const { return kind_; }
-  int64_t integer() const { return integer_; }
+  const SymInt& integer() const { return integer_; }
   const indexing::Slice& slice() const { return slice_; }
   const Tensor& tensor() const { return tensor_; }
 
  private:
   Kind kind_;
-  int64_t integer_ = 0;
+  SymInt integer_;
   indexing::Slice slice_;
   Tensor tensor_;
 };

@@ -11,6 +11,7 @@
 #include "tailor/log.h"
 #include "tailor/nn.h"
 #include "tailor/ops.h"
+#include "tailor/sym_int.h"
 #include "tailor/tensor.h"
 #include "tailor/threads.h"
 #include "tailor/watched.h"

@@ -23,6 +23,7 @@
 #include "runtime/scalar.h"
 #include "tailor/accessor.h"
 #include "tailor/array_ref.h"
+#include "tailor/sym_int.h"
 #include "tailor/tensor_handle.h"
 #include "tailor/tensor_options.h"
 
@@ -48,17 +49,41 @@ class TensorOrScalar {
       : scalar_(value), is_scalar_(true), where_(where) {}
   TensorOrScalar(const std::optional<Scalar>& value, Where where = Where::current())
       : scalar_(value.value_or(Scalar())), is_scalar_(value.has_value()), where_(where) {}
+  TensorOrScalar(const SymInt& value, Where where = Where::current())
+      : scalar_(value.unguarded()), is_scalar_(true), symbol_(value.symbol()), where_(where) {}
   const Tensor* tensor() const { return tensor_; }
   bool is_scalar() const { return is_scalar_; }
   bool is_none() const { return tensor_ == nullptr && !is_scalar_; }
-  const Scalar& scalar() const { return scalar_; }
+  /// Of a SymInt: the value becomes a fact, as with SymInt::guard_int.
+  const Scalar& scalar() const {
+    if (symbol_ != 0) [[unlikely]]
+      (void)sym_int().expect_int(where_);
+    return scalar_;
+  }
+  /// The number itself; where it is no SymInt, a plain one.
+  SymInt sym_int() const { return SymInt::of(scalar_.bits(), symbol_); }
+  bool is_symbolic() const { return symbol_ != 0; }
   Where where() const { return where_; }
 
  private:
   const Tensor* tensor_ = nullptr;
   Scalar scalar_;
   bool is_scalar_ = false;
+  uint64_t symbol_ = 0;
   Where where_;
+};
+
+/// A number, plain or a SymInt.
+class ScalarOperand {
+ public:
+  template <class T>
+  requires std::convertible_to<const T&, Scalar> ScalarOperand(const T& value, Where where = Where::current()) : number_(value, where) {}
+  ScalarOperand(const SymInt& value, Where where = Where::current()) : number_(value, where) {}
+  const TensorOrScalar& number() const { return number_; }
+  Where where() const { return number_.where(); }
+
+ private:
+  TensorOrScalar number_;
 };
 
 /// An integer in x[i].
@@ -66,11 +91,12 @@ class IndexOperand {
  public:
   template <std::integral T>
   IndexOperand(T index, Where where = Where::current()) : index_(static_cast<int64_t>(index)), where_(where) {}
-  int64_t index() const { return index_; }
+  IndexOperand(const SymInt& index, Where where = Where::current()) : index_(index), where_(where) {}
+  const SymInt& index() const { return index_; }
   Where where() const { return where_; }
 
  private:
-  int64_t index_;
+  SymInt index_;
   Where where_;
 };
 
@@ -107,13 +133,17 @@ class Tensor {
   const IntrusivePtr<TensorHead>& pointer() const { return head_; }
 
   // ---- description ------------------------------------------------------------------------------------------------
-  IntArrayRef sizes() const;
+  IntArrayRef sizes(Where where = Where::current()) const;
   int64_t size(int64_t dim, Where where = Where::current()) const;
   IntArrayRef strides() const;
   int64_t stride(int64_t dim, Where where = Where::current()) const;
   int64_t dim() const;
   int64_t ndimension() const { return dim(); }
-  int64_t numel() const;
+  int64_t numel(Where where = Where::current()) const;
+  /// As size(), sizes() and numel(), but what is computed from them holds for other sizes too (tailor/sym_int.h).
+  SymInt sym_size(int64_t dim, Where where = Where::current()) const;
+  SymSizes sym_sizes() const;
+  SymInt sym_numel() const;
   int64_t storage_offset() const;
   ScalarType scalar_type() const;
   ScalarType dtype() const { return scalar_type(); }
@@ -216,10 +246,10 @@ class Tensor {
   Tensor& resize_(IntArrayRef sizes, Where where = Where::current()) const;
 
   // ---- creation ---------------------------------------------------------------------------------------------------
-  Tensor new_empty(IntArrayRef sizes, TensorOptions options = {}, Where where = Where::current()) const;
-  Tensor new_zeros(IntArrayRef sizes, TensorOptions options = {}, Where where = Where::current()) const;
-  Tensor new_ones(IntArrayRef sizes, TensorOptions options = {}, Where where = Where::current()) const;
-  Tensor new_full(IntArrayRef sizes, Scalar value, TensorOptions options = {}, Where where = Where::current()) const;
+  Tensor new_empty(SymIntArrayRef sizes, TensorOptions options = {}, Where where = Where::current()) const;
+  Tensor new_zeros(SymIntArrayRef sizes, TensorOptions options = {}, Where where = Where::current()) const;
+  Tensor new_ones(SymIntArrayRef sizes, TensorOptions options = {}, Where where = Where::current()) const;
+  Tensor new_full(SymIntArrayRef sizes, const ScalarOperand& value, TensorOptions options = {}, Where where = Where::current()) const;
 
   // ---- pointwise of one operand: `name` and, in place, `name_` ----------------------------------------------------
 #define TAILOR_UNARY(name)                           \
@@ -372,13 +402,13 @@ class Tensor {
   Tensor log_softmax(int64_t dim, std::optional<ScalarType> dtype = std::nullopt, Where where = Where::current()) const;
 
   // ---- views and movement -----------------------------------------------------------------------------------------
-  Tensor view(IntArrayRef size, Where where = Where::current()) const;
+  Tensor view(SymIntArrayRef size, Where where = Where::current()) const;
   Tensor view_as(const Tensor& other, Where where = Where::current()) const;
-  Tensor reshape(IntArrayRef shape, Where where = Where::current()) const;
+  Tensor reshape(SymIntArrayRef shape, Where where = Where::current()) const;
   Tensor reshape_as(const Tensor& other, Where where = Where::current()) const;
   Tensor flatten(int64_t start_dim = 0, int64_t end_dim = -1, Where where = Where::current()) const;
   Tensor ravel(Where where = Where::current()) const;
-  Tensor unflatten(int64_t dim, IntArrayRef sizes, Where where = Where::current()) const;
+  Tensor unflatten(int64_t dim, SymIntArrayRef sizes, Where where = Where::current()) const;
   Tensor permute(IntArrayRef dims, Where where = Where::current()) const;
   Tensor transpose(int64_t dim0, int64_t dim1, Where where = Where::current()) const;
   Tensor swapaxes(int64_t dim0, int64_t dim1, Where where = Where::current()) const { return transpose(dim0, dim1, where); }
@@ -387,7 +417,7 @@ class Tensor {
   Tensor& t_(Where where = Where::current()) const;
   Tensor mT(Where where = Where::current()) const { return transpose(-2, -1, where); }
   Tensor movedim(IntArrayRef source, IntArrayRef destination, Where where = Where::current()) const;
-  Tensor expand(IntArrayRef size, bool implicit = false, Where where = Where::current()) const;
+  Tensor expand(SymIntArrayRef size, bool implicit = false, Where where = Where::current()) const;
   Tensor expand_as(const Tensor& other, Where where = Where::current()) const;
   Tensor squeeze(Where where = Where::current()) const;
   Tensor squeeze(IntArrayRef dim, Where where = Where::current()) const;
@@ -395,33 +425,34 @@ class Tensor {
   Tensor& squeeze_(int64_t dim, Where where = Where::current()) const;
   Tensor unsqueeze(int64_t dim, Where where = Where::current()) const;
   Tensor& unsqueeze_(int64_t dim, Where where = Where::current()) const;
-  Tensor narrow(int64_t dim, int64_t start, int64_t length, Where where = Where::current()) const;
-  Tensor narrow(int64_t dim, const Tensor& start, int64_t length, Where where = Where::current()) const;
-  Tensor slice(int64_t dim = 0, std::optional<int64_t> start = std::nullopt, std::optional<int64_t> end = std::nullopt, int64_t step = 1,
-               Where where = Where::current()) const;
-  Tensor select(int64_t dim, int64_t index, Where where = Where::current()) const;
+  Tensor narrow(int64_t dim, const SymInt& start, const SymInt& length, Where where = Where::current()) const;
+  Tensor narrow(int64_t dim, const Tensor& start, const SymInt& length, Where where = Where::current()) const;
+  Tensor slice(int64_t dim = 0, const std::optional<SymInt>& start = std::nullopt, const std::optional<SymInt>& end = std::nullopt,
+               const SymInt& step = 1, Where where = Where::current()) const;
+  Tensor select(int64_t dim, const SymInt& index, Where where = Where::current()) const;
   std::vector<Tensor> split(int64_t split_size, int64_t dim = 0, Where where = Where::current()) const;
-  std::vector<Tensor> split(IntArrayRef split_sizes, int64_t dim = 0, Where where = Where::current()) const;
+  std::vector<Tensor> split(const SymInt& split_size, int64_t dim = 0, Where where = Where::current()) const;
+  std::vector<Tensor> split(SymIntArrayRef split_sizes, int64_t dim = 0, Where where = Where::current()) const;
   std::vector<Tensor> chunk(int64_t chunks, int64_t dim = 0, Where where = Where::current()) const;
   std::vector<Tensor> unbind(int64_t dim = 0, Where where = Where::current()) const;
-  Tensor diagonal(int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1, Where where = Where::current()) const;
-  Tensor unfold(int64_t dimension, int64_t size, int64_t step, Where where = Where::current()) const;
+  Tensor diagonal(const SymInt& offset = 0, int64_t dim1 = 0, int64_t dim2 = 1, Where where = Where::current()) const;
+  Tensor unfold(int64_t dimension, const SymInt& size, const SymInt& step, Where where = Where::current()) const;
   Tensor as_strided(IntArrayRef size, IntArrayRef stride, std::optional<int64_t> storage_offset = std::nullopt,
                     Where where = Where::current()) const;
   Tensor& as_strided_(IntArrayRef size, IntArrayRef stride, std::optional<int64_t> storage_offset = std::nullopt,
                       Where where = Where::current()) const;
-  Tensor repeat(IntArrayRef repeats, Where where = Where::current()) const;
+  Tensor repeat(SymIntArrayRef repeats, Where where = Where::current()) const;
   Tensor repeat_interleave(int64_t repeats, std::optional<int64_t> dim = std::nullopt, std::optional<int64_t> output_size = std::nullopt,
                            Where where = Where::current()) const;
   Tensor repeat_interleave(const Tensor& repeats, std::optional<int64_t> dim = std::nullopt,
                            std::optional<int64_t> output_size = std::nullopt, Where where = Where::current()) const;
-  Tensor tile(IntArrayRef dims, Where where = Where::current()) const;
+  Tensor tile(SymIntArrayRef dims, Where where = Where::current()) const;
   Tensor flip(IntArrayRef dims, Where where = Where::current()) const;
-  Tensor roll(IntArrayRef shifts, IntArrayRef dims = {}, Where where = Where::current()) const;
-  Tensor tril(int64_t diagonal = 0, Where where = Where::current()) const;
-  Tensor& tril_(int64_t diagonal = 0, Where where = Where::current()) const;
-  Tensor triu(int64_t diagonal = 0, Where where = Where::current()) const;
-  Tensor& triu_(int64_t diagonal = 0, Where where = Where::current()) const;
+  Tensor roll(SymIntArrayRef shifts, IntArrayRef dims = {}, Where where = Where::current()) const;
+  Tensor tril(const SymInt& diagonal = 0, Where where = Where::current()) const;
+  Tensor& tril_(const SymInt& diagonal = 0, Where where = Where::current()) const;
+  Tensor triu(const SymInt& diagonal = 0, Where where = Where::current()) const;
+  Tensor& triu_(const SymInt& diagonal = 0, Where where = Where::current()) const;
   Tensor diag(int64_t diagonal = 0, Where where = Where::current()) const;
 
   // ---- indexing ---------------------------------------------------------------------------------------------------
@@ -484,20 +515,6 @@ class Tensor {
 
 /// libtorch's text, character for character.
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
-
-/// A number on the left of an operator.
-class ScalarOperand {
- public:
-  template <class T>
-  requires std::convertible_to<const T&, Scalar> ScalarOperand(const T& value, Where where = Where::current())
-      : scalar_(value), where_(where) {}
-  const Scalar& scalar() const { return scalar_; }
-  Where where() const { return where_; }
-
- private:
-  Scalar scalar_;
-  Where where_;
-};
 
 /// The operand of a unary operator.
 class UnaryOperand {

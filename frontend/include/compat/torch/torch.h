@@ -20,6 +20,8 @@ using tailor::NotImplementedError;
 using tailor::OptionalIntArrayRef;
 using tailor::Scalar;
 using tailor::ScalarType;
+using tailor::SymInt;
+using tailor::SymIntArrayRef;
 using tailor::TensorOptions;
 }  // namespace c10
 

@@ -11,12 +11,12 @@
 namespace tailor {
 
 /// Not initialised.
-Tensor empty(IntArrayRef size, TensorOptions options = {}, Where where = Where::current());
+Tensor empty(SymIntArrayRef size, TensorOptions options = {}, Where where = Where::current());
 Tensor empty_strided(IntArrayRef size, IntArrayRef stride, TensorOptions options = {}, Where where = Where::current());
-Tensor zeros(IntArrayRef size, TensorOptions options = {}, Where where = Where::current());
-Tensor ones(IntArrayRef size, TensorOptions options = {}, Where where = Where::current());
+Tensor zeros(SymIntArrayRef size, TensorOptions options = {}, Where where = Where::current());
+Tensor ones(SymIntArrayRef size, TensorOptions options = {}, Where where = Where::current());
 /// The dtype follows the value: int64, bool or the default one.
-Tensor full(IntArrayRef size, const Scalar& value, TensorOptions options = {}, Where where = Where::current());
+Tensor full(SymIntArrayRef size, const ScalarOperand& value, TensorOptions options = {}, Where where = Where::current());
 // As another tensor: its sizes, dtype, device and order of dimensions, unless the options say otherwise.
 Tensor empty_like(const Tensor& self, TensorOptions options = {}, Where where = Where::current());
 Tensor zeros_like(const Tensor& self, TensorOptions options = {}, Where where = Where::current());
@@ -31,15 +31,35 @@ Tensor randint_like(const Tensor& self, int64_t low, int64_t high, TensorOptions
 Tensor arange(const Scalar& end, TensorOptions options = {}, Where where = Where::current());
 Tensor arange(const Scalar& start, const Scalar& end, TensorOptions options = {}, Where where = Where::current());
 Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, TensorOptions options = {}, Where where = Where::current());
+/// The same for SymInts, with a step that is a plain number.
+Tensor arange_symint(const SymInt& start, const SymInt& end, int64_t step, TensorOptions options, Where where);
+template <std::same_as<SymInt> T>
+Tensor arange(const T& end, TensorOptions options = {}, Where where = Where::current()) {
+  return arange_symint(0, end, 1, options, where);
+}
+template <class S, class E>
+requires((std::same_as<S, SymInt> ||
+          std::same_as<E, SymInt>)&&std::convertible_to<const S&, SymInt>&& std::convertible_to<const E&, SymInt>) Tensor
+    arange(const S& start, const E& end, TensorOptions options = {}, Where where = Where::current()) {
+  return arange_symint(start, end, 1, options, where);
+}
+template <class S, class E>
+requires((std::same_as<S, SymInt> ||
+          std::same_as<E, SymInt>)&&std::convertible_to<const S&, SymInt>&& std::convertible_to<const E&, SymInt>) Tensor
+    arange(const S& start, const E& end, int64_t step, TensorOptions options = {}, Where where = Where::current()) {
+  return arange_symint(start, end, step, options, where);
+}
 /// `steps` numbers from start to end, both included.
-Tensor linspace(const TensorOrScalar& start, const TensorOrScalar& end, int64_t steps, TensorOptions options = {},
+Tensor linspace(const TensorOrScalar& start, const TensorOrScalar& end, const SymInt& steps, TensorOptions options = {},
                 Where where = Where::current());
 /// Ones on the diagonal.
-Tensor eye(int64_t n, TensorOptions options = {}, Where where = Where::current());
-Tensor eye(int64_t n, int64_t m, TensorOptions options = {}, Where where = Where::current());
+Tensor eye(const SymInt& n, TensorOptions options = {}, Where where = Where::current());
+Tensor eye(const SymInt& n, const SymInt& m, TensorOptions options = {}, Where where = Where::current());
 /// Row and column numbers of the lower (upper) triangle: [2, count], int64.
-Tensor tril_indices(int64_t row, int64_t col, int64_t offset = 0, TensorOptions options = {}, Where where = Where::current());
-Tensor triu_indices(int64_t row, int64_t col, int64_t offset = 0, TensorOptions options = {}, Where where = Where::current());
+Tensor tril_indices(const SymInt& row, const SymInt& col, const SymInt& offset = 0, TensorOptions options = {},
+                    Where where = Where::current());
+Tensor triu_indices(const SymInt& row, const SymInt& col, const SymInt& offset = 0, TensorOptions options = {},
+                    Where where = Where::current());
 /// Grids from vectors. indexing: "ij" or "xy".
 std::vector<Tensor> meshgrid(TensorList tensors, std::string_view indexing = "ij", Where where = Where::current());
 /// int64: a new last dimension with a 1 where the class is. num_classes -1: the largest class + 1, which reads the data.
@@ -47,9 +67,9 @@ Tensor one_hot(const Tensor& self, int64_t num_classes = -1, Where where = Where
 
 // Random numbers: functions of the generator's seed and offset, the same eager and compiled.
 /// Uniform in [0, 1).
-Tensor rand(IntArrayRef size, TensorOptions options = {}, Where where = Where::current());
+Tensor rand(SymIntArrayRef size, TensorOptions options = {}, Where where = Where::current());
 /// Normal with mean 0 and variance 1.
-Tensor randn(IntArrayRef size, TensorOptions options = {}, Where where = Where::current());
+Tensor randn(SymIntArrayRef size, TensorOptions options = {}, Where where = Where::current());
 /// Integers in [low, high), int64.
 Tensor randint(int64_t high, IntArrayRef size, TensorOptions options = {}, Where where = Where::current());
 Tensor randint(int64_t low, int64_t high, IntArrayRef size, TensorOptions options = {}, Where where = Where::current());

@@ -77,8 +77,8 @@ Tensor avg_pool1d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef strid
                   bool count_include_pad = true, Where where = Where::current());
 Tensor avg_pool2d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride = {}, IntArrayRef padding = 0, bool ceil_mode = false,
                   bool count_include_pad = true, std::optional<int64_t> divisor_override = {}, Where where = Where::current());
-Tensor adaptive_avg_pool2d(const Tensor& self, IntArrayRef output_size, Where where = Where::current());
-std::tuple<Tensor, Tensor> adaptive_max_pool2d(const Tensor& self, IntArrayRef output_size, Where where = Where::current());
+Tensor adaptive_avg_pool2d(const Tensor& self, SymIntArrayRef output_size, Where where = Where::current());
+std::tuple<Tensor, Tensor> adaptive_max_pool2d(const Tensor& self, SymIntArrayRef output_size, Where where = Where::current());
 
 // ---- losses -------------------------------------------------------------------------------------------------------
 Tensor mse_loss(const Tensor& self, const Tensor& target, int64_t reduction = Reduction::Mean, Where where = Where::current());

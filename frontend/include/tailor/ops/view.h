@@ -8,11 +8,11 @@ namespace tailor {
 
 // ---- views --------------------------------------------------------------------------------------------------------
 /// A view where strides allow, else a copy. One size may be -1.
-Tensor reshape(const Tensor& self, IntArrayRef shape, Where where = Where::current());
+Tensor reshape(const Tensor& self, SymIntArrayRef shape, Where where = Where::current());
 /// Merges dimensions start_dim .. end_dim.
 Tensor flatten(const Tensor& self, int64_t start_dim = 0, int64_t end_dim = -1, Where where = Where::current());
 Tensor ravel(const Tensor& self, Where where = Where::current());
-Tensor unflatten(const Tensor& self, int64_t dim, IntArrayRef sizes, Where where = Where::current());
+Tensor unflatten(const Tensor& self, int64_t dim, SymIntArrayRef sizes, Where where = Where::current());
 Tensor permute(const Tensor& self, IntArrayRef dims, Where where = Where::current());
 Tensor transpose(const Tensor& self, int64_t dim0, int64_t dim1, Where where = Where::current());
 Tensor swapaxes(const Tensor& self, int64_t dim0, int64_t dim1, Where where = Where::current());
@@ -22,22 +22,23 @@ Tensor movedim(const Tensor& self, IntArrayRef source, IntArrayRef destination, 
 Tensor squeeze(const Tensor& self, Where where = Where::current());
 Tensor squeeze(const Tensor& self, IntArrayRef dim, Where where = Where::current());
 Tensor unsqueeze(const Tensor& self, int64_t dim, Where where = Where::current());
-Tensor narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length, Where where = Where::current());
-Tensor narrow(const Tensor& self, int64_t dim, const Tensor& start, int64_t length, Where where = Where::current());
-Tensor slice(const Tensor& self, int64_t dim = 0, std::optional<int64_t> start = std::nullopt, std::optional<int64_t> end = std::nullopt,
-             int64_t step = 1, Where where = Where::current());
-Tensor select(const Tensor& self, int64_t dim, int64_t index, Where where = Where::current());
+Tensor narrow(const Tensor& self, int64_t dim, const SymInt& start, const SymInt& length, Where where = Where::current());
+Tensor narrow(const Tensor& self, int64_t dim, const Tensor& start, const SymInt& length, Where where = Where::current());
+Tensor slice(const Tensor& self, int64_t dim = 0, const std::optional<SymInt>& start = std::nullopt,
+             const std::optional<SymInt>& end = std::nullopt, const SymInt& step = 1, Where where = Where::current());
+Tensor select(const Tensor& self, int64_t dim, const SymInt& index, Where where = Where::current());
 /// Pieces of split_size (the last may be smaller), or of the given sizes.
 std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim = 0, Where where = Where::current());
-std::vector<Tensor> split(const Tensor& self, IntArrayRef split_sizes, int64_t dim = 0, Where where = Where::current());
+std::vector<Tensor> split(const Tensor& self, const SymInt& split_size, int64_t dim = 0, Where where = Where::current());
+std::vector<Tensor> split(const Tensor& self, SymIntArrayRef split_sizes, int64_t dim = 0, Where where = Where::current());
 std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim = 0, Where where = Where::current());
 std::vector<Tensor> unbind(const Tensor& self, int64_t dim = 0, Where where = Where::current());
-Tensor diagonal(const Tensor& self, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1, Where where = Where::current());
+Tensor diagonal(const Tensor& self, const SymInt& offset = 0, int64_t dim1 = 0, int64_t dim2 = 1, Where where = Where::current());
 Tensor as_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride, std::optional<int64_t> storage_offset = std::nullopt,
                   Where where = Where::current());
 Tensor detach(const Tensor& self, Where where = Where::current());
 std::vector<Tensor> broadcast_tensors(TensorList tensors, Where where = Where::current());
-Tensor broadcast_to(const Tensor& self, IntArrayRef size, Where where = Where::current());
+Tensor broadcast_to(const Tensor& self, SymIntArrayRef size, Where where = Where::current());
 
 // ---- movement -----------------------------------------------------------------------------------------------------
 Tensor clone(const Tensor& self, std::optional<MemoryFormat> format = std::nullopt, Where where = Where::current());
@@ -55,18 +56,18 @@ Tensor repeat_interleave(const Tensor& self, const Tensor& repeats, std::optiona
                          std::optional<int64_t> output_size = std::nullopt, Where where = Where::current());
 /// repeat_interleave(arange(n), repeats).
 Tensor repeat_interleave(const Tensor& repeats, std::optional<int64_t> output_size = std::nullopt, Where where = Where::current());
-Tensor tile(const Tensor& self, IntArrayRef dims, Where where = Where::current());
+Tensor tile(const Tensor& self, SymIntArrayRef dims, Where where = Where::current());
 Tensor flip(const Tensor& self, IntArrayRef dims, Where where = Where::current());
 /// Without dims, over the flattened tensor.
-Tensor roll(const Tensor& self, IntArrayRef shifts, IntArrayRef dims = {}, Where where = Where::current());
-Tensor tril(const Tensor& self, int64_t diagonal = 0, Where where = Where::current());
-Tensor triu(const Tensor& self, int64_t diagonal = 0, Where where = Where::current());
+Tensor roll(const Tensor& self, SymIntArrayRef shifts, IntArrayRef dims = {}, Where where = Where::current());
+Tensor tril(const Tensor& self, const SymInt& diagonal = 0, Where where = Where::current());
+Tensor triu(const Tensor& self, const SymInt& diagonal = 0, Where where = Where::current());
 /// The matrix with this diagonal, or the diagonal of this matrix.
 Tensor diag(const Tensor& self, int64_t diagonal = 0, Where where = Where::current());
 /// pad: last dimension first, two numbers each; mode "constant", "reflect", "replicate" or "circular".
-Tensor pad(const Tensor& self, IntArrayRef pad, std::string_view mode = "constant", std::optional<double> value = std::nullopt,
+Tensor pad(const Tensor& self, SymIntArrayRef pad, std::string_view mode = "constant", std::optional<double> value = std::nullopt,
            Where where = Where::current());
-Tensor constant_pad_nd(const Tensor& self, IntArrayRef pad, const Scalar& value = 0, Where where = Where::current());
+Tensor constant_pad_nd(const Tensor& self, SymIntArrayRef pad, const Scalar& value = 0, Where where = Where::current());
 Tensor pixel_shuffle(const Tensor& self, int64_t upscale_factor, Where where = Where::current());
 
 }  // namespace tailor
