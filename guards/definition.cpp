@@ -36,6 +36,7 @@ std::string_view to_string(GuardKind kind) { return definition(kind).name; }
 double typical_cost(GuardKind kind) { return definition(kind).typical_cost; }
 
 std::string Guard::subject() const {
+  if (kind == GuardKind::Predicate) return "sizes: " + condition();
   const std::string_view reads = definition(kind).reads;
   const size_t hole = reads.find("{}");
   if (hole == reads.npos) return path + std::string(reads);

@@ -135,10 +135,11 @@ void GuardSet::require_pinned(int index, uint64_t id, std::string path) {
 void GuardSet::require_aliasing(std::span<const TensorFact> tensors) {
   add({GuardKind::Aliasing, 0, -1, 0, 0, alias_pattern(tensors), "args", ""});
 }
-void GuardSet::require_predicate(const SizeExpr& left, Comparison comparison, const SizeExpr& right, std::string source) {
+void GuardSet::require_predicate(const SizeExpr& left, Comparison comparison, const SizeExpr& right, std::string source,
+                                 std::span<const std::string> names) {
   std::vector<int64_t> words = left.words();
   words.insert(words.end(), right.words().begin(), right.words().end());
-  add({GuardKind::Predicate, 0, static_cast<int>(comparison), 0, 0, std::move(words), "args", std::move(source)});
+  add({GuardKind::Predicate, 0, static_cast<int>(comparison), 0, 0, std::move(words), predicate_path(names), std::move(source)});
 }
 void GuardSet::require_cell(GuardKind kind, IntrusivePtr<Cell> cell, uint64_t value, std::string path, std::string source) {
   const int index = static_cast<int>(state_->cells.size());

@@ -49,7 +49,9 @@ class GuardSet {
   void require_identity(std::span<const TensorFact> tensors);
   void require_pinned(int index, uint64_t id, std::string path);
   void require_aliasing(std::span<const TensorFact> tensors);
-  void require_predicate(const SizeExpr& left, Comparison comparison, const SizeExpr& right, std::string source);
+  /// `names`: of the tensors, where they are not args[0], args[1] ...
+  void require_predicate(const SizeExpr& left, Comparison comparison, const SizeExpr& right, std::string source,
+                         std::span<const std::string> names = {});
   /// The cell has the value it has now.
   void require_cell(GuardKind kind, IntrusivePtr<Cell> cell, uint64_t value, std::string path, std::string source);
 

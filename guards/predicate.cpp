@@ -78,17 +78,41 @@ bool holds_over_sizes(Comparison comparison, std::span<const int64_t> words, con
   return sides && compare(comparison, (*sides)[0], (*sides)[1]);
 }
 
+std::string predicate_path(std::span<const std::string> names) {
+  std::string lines;
+  bool plain = true;
+  for (size_t i = 0; i < names.size(); ++i) {
+    plain = plain && names[i] == "args[" + std::to_string(i) + "]";
+    lines += names[i] + "\n";
+  }
+  return plain ? "args" : lines;
+}
+
+namespace {
+
+std::string tensor_name(const std::string& path, int64_t tensor) {
+  if (path.find('\n') == std::string::npos) return path + "[" + std::to_string(tensor) + "]";
+  size_t begin = 0;
+  for (int64_t i = 0; i < tensor && begin != std::string::npos; ++i) {
+    begin = path.find('\n', begin);
+    if (begin != std::string::npos) ++begin;
+  }
+  return begin >= path.size() ? "tensor " + std::to_string(tensor) : path.substr(begin, path.find('\n', begin) - begin);
+}
+
+}  // namespace
+
 std::string predicate_text(Comparison comparison, std::span<const int64_t> words, const std::string& path) {
   std::vector<std::string> stack;
   for (size_t i = 0; i < words.size(); ++i) {
     if (words[i] == SizeExpr::kConstant && i + 1 < words.size()) {
       stack.push_back(std::to_string(words[++i]));
     } else if (words[i] == SizeExpr::kSize && i + 2 < words.size()) {
-      stack.push_back(path + "[" + std::to_string(words[i + 1]) + "].size(" + std::to_string(words[i + 2]) + ")");
+      stack.push_back(tensor_name(path, words[i + 1]) + ".size(" + std::to_string(words[i + 2]) + ")");
       i += 2;
     } else {
       static constexpr std::array<const char*, 9> signs = {"", "", " + ", " - ", " * ", " / ", " % ", "max", "min"};
-      if (stack.size() < 2 || words[i] < 0 || static_cast<size_t>(words[i]) >= signs.size()) return path + ": malformed predicate";
+      if (stack.size() < 2 || words[i] < 0 || static_cast<size_t>(words[i]) >= signs.size()) return "malformed predicate";
       const std::string b = std::move(stack.back()), sign = signs[static_cast<size_t>(words[i])];
       stack.pop_back();
       std::string& a = stack.back();
@@ -98,7 +122,7 @@ std::string predicate_text(Comparison comparison, std::span<const int64_t> words
         a = "(" + a + sign + b + ")";
     }
   }
-  if (stack.size() != 2) return path + ": malformed predicate";
+  if (stack.size() != 2) return "malformed predicate";
   const auto bare = [](const std::string& s) { return s.starts_with('(') && s.ends_with(')') ? s.substr(1, s.size() - 2) : s; };
   return bare(stack[0]) + " " + sign_of(comparison) + " " + bare(stack[1]);
 }

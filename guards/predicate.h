@@ -43,7 +43,9 @@ class SizeExpr {
 };
 
 bool holds_over_sizes(Comparison comparison, std::span<const int64_t> words, const CallDescriptor& call);
-/// `args[0].size(0) % 4 == 0`; tensors are named `path[i]`.
+/// What Guard::path of a Predicate holds: "args" where the tensors are args[0], args[1] ..., otherwise a line for each name.
+std::string predicate_path(std::span<const std::string> names);
+/// `args[0].size(0) % 4 == 0`; tensors are named as `path` says.
 std::string predicate_text(Comparison comparison, std::span<const int64_t> words, const std::string& path);
 /// Both sides as this call has them: `3 == 0`.
 std::string predicate_values(Comparison comparison, std::span<const int64_t> words, const CallDescriptor& call);

@@ -45,6 +45,48 @@ void skipped_add(benchmark::State& state) {
 }
 BENCHMARK(skipped_add);
 
+Tensor halves(const Tensor& x) {
+  const SymInt n = x.sym_size(0);
+  return n > 1 ? x.narrow(0, 0, n / 2) * n : x * 2;
+}
+
+/// A pure function in sizes that were all seen, called in turn.
+void skipped_in_turn(benchmark::State& state) {
+  auto f = compile(halves, {.pure = true});
+  std::vector<Tensor> inputs;
+  for (int64_t n = 2; n < 2 + state.range(0); ++n) inputs.push_back(randn({n, 4}));
+  for (int i = 0; i < 8; ++i) {
+    for (const Tensor& x : inputs) f(x);
+  }
+  size_t next = 0;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(f(inputs[next]));
+    next = next + 1 == inputs.size() ? 0 : next + 1;
+  }
+}
+BENCHMARK(skipped_in_turn)->Arg(1)->Arg(2)->Arg(64)->Arg(256);
+
+/// The first call of a pure function in a size: with SymInts the body does not run; with plain sizes it is followed.
+void new_size(benchmark::State& state) {
+  const bool symbolic = state.range(0) != 0;
+  const auto plain = [](const Tensor& x) { return x.size(0) > 1 ? x.narrow(0, 0, x.size(0) / 2) * x.size(0) : x * 2; };
+  std::vector<Tensor> inputs;
+  for (int64_t n = 2; n < 402; ++n) inputs.push_back(randn({n, 4}));
+  size_t next = inputs.size();
+  const auto fresh = [&] { return symbolic ? compile(halves, {.pure = true}) : compile(plain, {.pure = true}); };
+  auto f = fresh();
+  for (auto _ : state) {
+    if (next == inputs.size()) {
+      state.PauseTiming();
+      f = fresh();
+      for (next = 0; next < 8; ++next) f(inputs[next]);
+      state.ResumeTiming();
+    }
+    benchmark::DoNotOptimize(f(inputs[next++]));
+  }
+}
+BENCHMARK(new_size)->Arg(0)->Arg(1);
+
 /// The worst look-up: n entries, called in turn, so that the last hit is never the right one.
 void look_up(benchmark::State& state) {
   const auto entries = state.range(0);

@@ -226,7 +226,7 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
   const bool pure = options_.pure && !record_.pure_promise_broken.load(std::memory_order_relaxed);
   const SkipPlan* plan = pure ? entry.skip_plan_for(call) : nullptr;
   ArgumentHandles handles;
-  if (pure && entry.dynamic() && (state.first || !plan || !plan->serves(call))) {
+  if (pure && entry.dynamic() && entry.plans_other_sizes() && (state.first || !plan || !plan->serves(call))) {
     handles = handles_of(ops, arguments.tensors);
     if (!state.first && serve_new_size(entry, ops, arguments, call, handles, state)) return;
   }
@@ -264,9 +264,11 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
   double recorded_us = 0;
   {
     InterceptorScope scope(invocation);
-    const SizeReadsScope noting(size_reads ? &*size_reads : nullptr);
     try {
-      ops.body(ops.frame);
+      {
+        const SizeReadsScope noting(size_reads ? &*size_reads : nullptr);
+        ops.body(ops.frame);
+      }
       if (timed) recorded_us = micros_since(begin);
       invocation->finish();
     } catch (...) {

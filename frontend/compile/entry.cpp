@@ -297,14 +297,46 @@ bool SkipPlan::captures_the_same(const SkipPlan& other) const {
          results == other.results;
 }
 
+namespace {
+
+uint64_t size_hash(const guards::CallDescriptor& call) {
+  uint64_t hash = 1;
+  for (const guards::TensorFact& t : call.tensors) {
+    hash = (hash ^ (t.spec ? t.spec->sizes.size() : 99)) * 0x9E3779B97F4A7C15u;
+    for (size_t d = 0; t.spec && d < t.spec->sizes.size(); ++d)
+      hash = (hash ^ (hash >> 32) ^ static_cast<uint64_t>(t.spec->sizes[d])) * 0x9E3779B97F4A7C15u;
+  }
+  return hash | 1;
+}
+
+}  // namespace
+
+/// The newest first; until `visit` says true.
+template <class Visit>
+void Entry::each_plan_for(const guards::CallDescriptor& call, const Visit& visit) const {  // mutex_ is held
+  for (const uint64_t key : {size_hash(call), uint64_t{0}}) {
+    const auto known = plans_by_size_.find(key);
+    if (known == plans_by_size_.end()) continue;
+    for (auto plan = known->second.rbegin(); plan != known->second.rend(); ++plan) {
+      if ((*plan)->guards.check(call) && visit(**plan)) return;
+    }
+  }
+}
+
 // Old plans may be in use by other threads: they go when the entry dies.
 bool Entry::set_skip_plan(std::unique_ptr<const SkipPlan> plan, const guards::CallDescriptor& call) {
   constexpr size_t kMostPlans = 1024, kMostOfOneKind = 64;
   std::lock_guard lock(mutex_);
-  for (const auto& old : plans_) {  // modes and numbers that go back and forth
-    if (old->end != plan->end || !old->captures_the_same(*plan) || !old->guards.check(call)) continue;
-    old->module_epoch.store(call.module_epoch, std::memory_order_release);
-    skip_.store(old.get(), std::memory_order_release);
+  const SkipPlan* known = nullptr;
+  size_t alike = 0;
+  each_plan_for(call, [&](const SkipPlan& old) {  // modes and numbers that go back and forth
+    ++alike;
+    if (old.end == plan->end && old.captures_the_same(*plan)) known = &old;
+    return known != nullptr;
+  });
+  if (known) {
+    known->module_epoch.store(call.module_epoch, std::memory_order_release);
+    skip_.store(known, std::memory_order_release);
     return true;
   }
   if (const SkipPlan* current = skip_.load(std::memory_order_relaxed); current && !current->holds_captured()) {
@@ -312,10 +344,10 @@ bool Entry::set_skip_plan(std::unique_ptr<const SkipPlan> plan, const guards::Ca
     if (log_enabled(LogChannel::Recompiles))
       log(LogChannel::Recompiles, tag(), "the plan for skipping is void: a tensor that it captures is gone or was described anew");
   }
-  const auto alike = std::count_if(plans_.begin(), plans_.end(), [&](const auto& p) { return p->guards.check(call); });
-  if (plans_.size() >= kMostPlans || alike >= static_cast<ptrdiff_t>(kMostOfOneKind)) return false;
+  if (plans_.size() >= kMostPlans || alike >= kMostOfOneKind) return false;
   tell(plan->changes);
   skip_.store(plan.get(), std::memory_order_release);
+  plans_by_size_[plan->changes.dropped + plan->changes.relaxed ? 0 : size_hash(call)].push_back(plan.get());
   plans_.push_back(std::move(plan));
   return true;
 }
@@ -324,12 +356,11 @@ const SkipPlan* Entry::skip_plan_for(const guards::CallDescriptor& call) {
   const SkipPlan* last = skip_plan();
   if (!last || last->guards.check(call)) return last;
   std::lock_guard lock(mutex_);
-  for (auto plan = plans_.rbegin(); plan != plans_.rend(); ++plan) {
-    if (!(*plan)->guards.check(call)) continue;
-    skip_.store(plan->get(), std::memory_order_release);
-    return plan->get();
-  }
-  return last;
+  const SkipPlan* found = nullptr;
+  each_plan_for(call, [&](const SkipPlan& plan) { return found = &plan, true; });
+  if (!found) return last;
+  skip_.store(found, std::memory_order_release);
+  return found;
 }
 
 std::vector<bool> Entry::varying_arguments(const PureCall& call, std::span<TensorHead* const> arguments, bool body_ran) {  // mutex_ is held
@@ -415,6 +446,7 @@ std::unique_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, c
   auto plan = std::make_unique<SkipPlan>();
   plan->end = seen->end;
   plan->variant = variant;
+  plan->bindings = invocation.bindings();
   plan->scalars = invocation.scalars_of(*variant);
   for (const follow::InputRef& ref : variant->inputs) {
     if (ref.slot) return refuse("a value of an earlier segment is used");

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "frontend/compile/counts.h"
@@ -61,7 +62,8 @@ struct FunctionRecord {
 struct SkipPlan {
   const follow::Instance* end = nullptr;
   const follow::Variant* variant = nullptr;
-  std::vector<int> arguments;             // per input: the argument's number, or -1 for a captured tensor
+  std::vector<std::shared_ptr<follow::Binding>> bindings;  // whose these are
+  std::vector<int> arguments;                              // per input: the argument's number, or -1 for a captured tensor
   std::vector<TensorImpl*> captured;      // per input, not owned: touched inside of a CapturedRegion only; null for arguments
   std::vector<uint64_t> captured_ids;     // per input; 0 for arguments
   std::vector<IntrusivePtr<Cell>> lives;  // of the captured ones
@@ -215,6 +217,11 @@ class Entry final : public follow::EntryHost, public std::enable_shared_from_thi
   void plan_other_sizes(const Invocation& invocation, const CallOps& ops, const guards::CallDescriptor& call,
                         std::span<TensorHead* const> arguments, const SizeReads& reads, const ArgumentHandles& handles);
   std::vector<std::shared_ptr<const SymbolicPlan>> symbolic_plans() const;
+  /// False when calls have told nothing about other sizes for long.
+  bool plans_other_sizes() const {
+    constexpr int kMostInVain = 32;
+    return plans_in_vain_.load(std::memory_order_relaxed) < kMostInVain;
+  }
 
   std::vector<Explanation::Segment> segments() const;
 
@@ -268,6 +275,10 @@ class Entry final : public follow::EntryHost, public std::enable_shared_from_thi
   std::string last_change_;  // why the next segment is compiled, for error_on_recompile
   std::atomic<const SkipPlan*> skip_{nullptr};
   std::vector<std::unique_ptr<const SkipPlan>> plans_;
+  /// By the sizes that they are for; under 0 those that a user's options have loosened.
+  std::unordered_map<uint64_t, std::vector<const SkipPlan*>> plans_by_size_;
+  template <class Visit>
+  void each_plan_for(const guards::CallDescriptor& call, const Visit& visit) const;
   /// Which arguments have been another tensor in a later call that reached the same end and took the same of its tensors for arguments:
   /// one that has always been the same may be captured as well, and then only looks like an argument.
   struct SeenArguments {
@@ -282,6 +293,7 @@ class Entry final : public follow::EntryHost, public std::enable_shared_from_thi
   std::vector<bool> varying_arguments(const PureCall& seen, std::span<TensorHead* const> arguments, bool body_ran);
   std::vector<SeenArguments> seen_;
   std::vector<std::shared_ptr<const SymbolicPlan>> symbolic_;
+  std::atomic<int> plans_in_vain_{0};
   std::vector<Explanation::Segment> segments_;
   std::atomic<bool> warned_{false};
 };

@@ -77,11 +77,7 @@ bool CompiledFunction::serve_new_size(Entry& entry, const CallOps& ops, const Fl
   std::vector<MissRecord> misses;
   for (auto plan = plans.rbegin(); plan != plans.rend(); ++plan) {
     if ((*plan)->module_epoch != call.module_epoch) continue;
-    if (!(*plan)->guards.check(call)) {
-      if (auto miss = size_miss((*plan)->guards, call, entry.number)) misses.push_back(std::move(*miss));
-      continue;
-    }
-    if (!(*plan)->trusts(call, handles)) continue;
+    if (!(*plan)->guards.check(call) || !(*plan)->trusts(call, handles)) continue;
     const Bound bound = bind_size(entry, **plan, ops, arguments, call, state, misses);
     if (bound == Bound::No) continue;
     record_.bound.fetch_add(1, std::memory_order_relaxed);
@@ -90,6 +86,11 @@ bool CompiledFunction::serve_new_size(Entry& entry, const CallOps& ops, const Fl
                                      : "the guards hold for this size too: compiled again, the body did not run",
                  entry.number);
     return true;
+  }
+  constexpr ptrdiff_t kTold = 8;
+  for (auto plan = plans.rbegin(); plan != plans.rend() && plan - plans.rbegin() < kTold; ++plan) {
+    if ((*plan)->module_epoch != call.module_epoch) continue;
+    if (auto miss = size_miss((*plan)->guards, call, entry.number)) misses.push_back(std::move(*miss));
   }
   if (!misses.empty()) note_misses(misses, std::nullopt, entry.number);
   return false;

@@ -108,6 +108,7 @@ std::vector<std::shared_ptr<const SymbolicPlan>> Entry::symbolic_plans() const {
 void Entry::plan_other_sizes(const Invocation& invocation, const CallOps& ops, const guards::CallDescriptor& call,
                              std::span<TensorHead* const> arguments, const SizeReads& reads, const ArgumentHandles& handles) {
   constexpr size_t kMostPlans = 64;
+  plans_in_vain_.fetch_add(1, std::memory_order_relaxed);  // until there is one
   const SizeFacts* facts = reads.facts();
   if (!facts) return;
   std::lock_guard lock(mutex_);
@@ -184,7 +185,7 @@ void Entry::plan_other_sizes(const Invocation& invocation, const CallOps& ops, c
   });
   for (const SizeFacts::Predicate& p : facts->predicates) {
     const auto left = over_arguments(*facts, p.left), right = over_arguments(*facts, p.right);
-    if (left && right && !fixed_dim(*facts, p)) set.require_predicate(*left, comparison_of(p.comparison), *right, p.source);
+    if (left && right && !fixed_dim(*facts, p)) set.require_predicate(*left, comparison_of(p.comparison), *right, p.source, names.tensors);
   }
   require_scalars(set, call.scalars, names);
   require_structure(set, call.structure, names);
@@ -207,6 +208,7 @@ void Entry::plan_other_sizes(const Invocation& invocation, const CallOps& ops, c
   std::erase_if(symbolic_, [&](const auto& old) { return plan->says_the_same(*old, call); });
   if (symbolic_.size() >= kMostPlans) symbolic_.erase(symbolic_.begin());
   symbolic_.push_back(std::move(plan));
+  plans_in_vain_.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace tailor::detail

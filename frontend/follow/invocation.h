@@ -113,6 +113,8 @@ class alignas(64) Invocation final : public OpInterceptor, public TensorDirector
   /// The values of its scalars in this call.
   std::vector<int64_t> scalars_of(const follow::Variant& variant) const;
   std::span<const IntrusivePtr<TensorHead>> externals() const { return {externals_.data(), static_cast<size_t>(bound_)}; }
+  /// What keeps the instances of its path.
+  const std::vector<std::shared_ptr<follow::Binding>>& bindings() const { return bindings_; }
   /// The numbers that its ops have taken, by number along the path.
   std::vector<int64_t> numbers() const { return {scalars_.begin(), scalars_.end()}; }
   /// What user code has read in this call, in order.

@@ -238,7 +238,7 @@ ScalarType result_type(const TensorOrScalar& a, const TensorOrScalar& b) {
   size_t i = 0;
   for (const TensorOrScalar* x : {&a, &b}) {
     if (x->tensor() != nullptr)
-      specs[i] = &impl_of(*x->tensor()).spec;
+      specs[i] = &operand_impl(*x->tensor()).spec;  // dtypes and ranks
     else if (x->is_scalar())
       specs[i] = x->scalar();
     ++i;

@@ -373,6 +373,33 @@ TEST(SymInt, LoopsOverSizes) {
       69);
 }
 
+// More sizes than an entry remembers instances of, met again.
+TEST(SymInt, ManySizesAndTheFirstOnesAgain) {
+  Counted counted([](const Tensor& x) { return x.flatten() * x.sym_size(0); });
+  for (int round = 0; round < 2; ++round) {
+    for (int64_t n = 2; n < 640; ++n) {
+      const Tensor x = rand({n, 2});
+      ASSERT_TRUE(counted.f(x).equal(x.flatten() * n)) << n;
+    }
+  }
+  EXPECT_GT(counted.f.stats().hits, 1200u);
+}
+
+TEST(SymInt, NamesOfNestedArguments) {
+  struct Pair {
+    Tensor first, second;
+  };
+  auto f = compile([](int, const Pair& p) { return p.second.sym_size(0) > p.first.sym_size(0) + 4 ? p.first + 1 : p.first - 1; },
+                   {.pure = true});
+  for (const int64_t n : {3, 9}) {
+    Pair p{zeros({3}), zeros({n})};
+    (void)f(1, p);
+  }
+  ASSERT_FALSE(f.stats().recent_misses.empty());
+  EXPECT_EQ(f.stats().recent_misses.back().guard, "args[1][1].size(0) <= args[1][0].size(0) + 4");
+  EXPECT_EQ(f.stats().recent_misses.back().actual, "9 <= 7");
+}
+
 TEST(SymInt, ThreadsInNewSizes) {
   Counted counted([](const Tensor& x) { return x.sym_size(0) > 16 ? x.view({-1}) + 1 : x.view({-1}) * x.sym_size(0); });
   std::atomic<int> wrong{0};

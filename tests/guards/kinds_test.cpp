@@ -241,6 +241,9 @@ TEST(Kinds, PredicatesComputeAsPythonDoes) {
   g.require_predicate((a + 1) * b, Comparison::LessEqual, max(a, 3), "");
   EXPECT_EQ(g.facts()[0].condition(), "(args[0].size(0) + 1) * args[0].size(1) <= max(args[0].size(0), 3)");
   EXPECT_EQ(g.facts()[0].actual(call), "0 <= 7");
+  const std::string names[] = {"args[1].x", "args[2]"};
+  g.require_predicate(a, Comparison::Greater, SizeExpr::size(1, 3), "", names);
+  EXPECT_EQ(g.facts()[1].condition(), "args[1].x.size(0) > args[2].size(3)");
 }
 
 TEST(Kinds, AliasPatternTellsOverlap) {

@@ -220,6 +220,29 @@ Results pure_layers(W& w, const T& x, const T&, const A&) {
   return {relu(t), t.sum(0)};
 }
 
+/// Sizes by SymInt: branches, views, numbers, compositions.
+Results pure_sizes(W&, const T& x, const T& y, const A& a) {
+  const T m = x.reshape({-1, 4});
+  const SymInt n = m.sym_size(0);
+  T t = n > 3 ? m * a.scale : m + n;
+  if (n % 2 == 0) t = t.neg();
+  const T z = m.is_contiguous() ? zeros_like(t) : ones({n, 4});
+  return {t,
+          t.narrow(0, 0, (n + 1) / 2) * 2,
+          t.flatten() * max(n, 3),
+          cat({t, z.to(t.scalar_type())}),
+          arange(n),
+          y.sym_numel() == x.sym_numel() ? x.reshape_as(y) + y : y.clone(),
+          x.dim() == 2 && x.size(1) == 4 ? x + 1 : x - 1};
+}
+
+/// One size as a plain number, others not.
+Results pure_mixed_sizes(W&, const T& x, const T& y, const A& a) {
+  T t = x.dim() > 0 && y.dim() > 0 && y.sym_size(0) >= x.size(0) ? y * x.size(0) : y * a.scale;
+  for (SymInt i = 0; i < min(y.sym_size(-1), 4); i += 2) t = t + i;
+  return {t, t.reshape({-1}).slice(0, 0, t.sym_numel() / 2) * 2, x + y.sym_numel()};
+}
+
 const Subject kSubjects[] = {
     {"pointwise", groups({G::X, G::Y, G::Alias, G::Scale, G::Ratio, G::Alpha, G::Number, G::Captured, G::GradMode}), pointwise},
     {"arguments_only", groups({G::X, G::Y, G::Alias, G::Scale, G::Ratio, G::Alpha, G::Flag, G::GradMode}), arguments_only, true, true},
@@ -248,6 +271,8 @@ const Subject kSubjects[] = {
     {"pure_module", groups({G::X, G::Y, G::Alias, G::Parameter, G::Buffer, G::Submodule, G::Training, G::GradMode, G::DefaultDtype}),
      pure_module, true, true},
     {"pure_writes", groups({G::X, G::Y, G::Alias, G::Flag, G::Buffer, G::GradMode}), pure_writes, true, true},
+    {"pure_sizes", groups({G::X, G::Y, G::Alias, G::Scale, G::GradMode, G::DefaultDtype}), pure_sizes, true, true},
+    {"pure_mixed_sizes", groups({G::X, G::Y, G::Alias, G::Scale, G::GradMode, G::DefaultDtype}), pure_mixed_sizes, true, true},
     {"pure_layers", groups({G::X, G::Alias, G::Parameter, G::Buffer, G::Training, G::GradMode}), pure_layers, false, true},
 };
 
