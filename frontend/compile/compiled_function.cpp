@@ -44,6 +44,18 @@ guards::CallDescriptor describe(const FlatValue& arguments) {
   return {facts, arguments.scalars, arguments.structure, skipping_ambient_word(), module_epoch()};
 }
 
+/// Whether some tensor of the call is bound twice, or is an argument and what the plan captures.
+bool has_two_roles(const Invocation& invocation, const SkipPlan& plan, const guards::CallDescriptor& call) {
+  const auto bound = invocation.externals();
+  for (size_t i = 0; i < bound.size(); ++i) {
+    if (std::find(bound.begin(), bound.begin() + static_cast<ptrdiff_t>(i), bound[i]) != bound.begin() + static_cast<ptrdiff_t>(i))
+      return true;
+  }
+  return std::any_of(call.tensors.begin(), call.tensors.end(), [&](const guards::TensorFact& t) {
+    return t.spec && std::find(plan.captured_ids.begin(), plan.captured_ids.end(), t.id) != plan.captured_ids.end();
+  });
+}
+
 }  // namespace
 
 bool inside_compiled_call() noexcept { return current_interceptor() != nullptr; }
@@ -376,10 +388,13 @@ void CompiledFunction::review_promise(Entry& entry, const Invocation& invocation
     return;
   }
   if (holds && plan->module_epoch.load() == module_epoch) {
-    const bool same_path = !invocation.path().empty() && invocation.path().back() == plan->end && !invocation.recorded();
+    // Its instances may be others: those of sizes seen long ago are forgotten.
+    const bool same_path = !invocation.path().empty() && invocation.path().back()->step == plan->end->step && !invocation.recorded();
     // Another form of the segment takes other numbers as arguments, and a user may have said that they do not matter.
     const bool comparable = fresh && fresh->variant == plan->variant && plan->changes.dropped + plan->changes.relaxed == 0;
     const bool same_numbers = !comparable || fresh->scalars == plan->scalars;
+    // One tensor in two roles fits paths that tell the roles apart and paths that do not.
+    if (!same_path && !invocation.recorded() && has_two_roles(invocation, *plan, call)) return;
     if (same_path && (!fresh || (fresh->results == plan->results && same_numbers))) return;
     if (record_.pure_promise_broken.exchange(true)) return;
     std::string where = "its result comes from other tensors or numbers than before";
