@@ -54,7 +54,8 @@ std::optional<MissRecord> size_miss(const guards::GuardSet& set, const guards::C
     if (!failed) failed = &g;
   }
   if (!failed) return std::nullopt;
-  return MissRecord{entry, failed->condition(), failed->actual(call), failed->source, failed->suggestion(), failed->subject()};
+  return MissRecord{
+      entry, failed->condition(), failed->actual(call), failed->source, failed->suggestion(), failed->subject(), failed->condition()};
 }
 
 }  // namespace
@@ -111,7 +112,7 @@ CompiledFunction::Bound CompiledFunction::bind_size(Entry& entry, const Symbolic
   const TraceSpan span("follow", "bind a new size");
   const LogTag tag(&entry, tag_of_entry);
   std::vector<int64_t> sizes;
-  entry.guards()->sizes_of(call, sizes);
+  state.guards->sizes_of(call, sizes);
   Invocation* const invocation = entry.take(state.slot);
   invocation->begin(tensors, sizes);
   std::string why_not;
@@ -124,7 +125,7 @@ CompiledFunction::Bound CompiledFunction::bind_size(Entry& entry, const Symbolic
       entry.give_back(state.slot, invocation);
       if (difference)
         misses.push_back({entry.number, difference->fact, difference->actual, difference->source,
-                          "a branch on sizes goes another way: each way is a specialization", difference->fact});
+                          "a branch on sizes goes another way: each way is a specialization", difference->fact, difference->fact});
       else if (log_enabled(LogChannel::Recompiles))
         log(LogChannel::Recompiles, entry.tag(), "the body runs for this size: " + why_not, LogLevel::Debug);
       return Bound::No;

@@ -13,6 +13,11 @@ namespace {
 
 using Body = std::function<Tensor(const Tensor&)>;
 
+bool missed(const Stats& stats, const std::string& guard, const std::string& actual) {
+  return std::any_of(stats.recent_misses.begin(), stats.recent_misses.end(),
+                     [&](const MissRecord& m) { return m.guard == guard && m.actual == actual; });
+}
+
 /// A pure compiled function that counts how often its body runs.
 struct Counted {
   std::shared_ptr<std::atomic<int>> runs = std::make_shared<std::atomic<int>>(0);
@@ -210,9 +215,7 @@ TEST(SymInt, FactsAboutValuesThatTheCallComputes) {
     const Tensor x = randn({n, 2});
     (void)counted.f(x);
   }
-  ASSERT_FALSE(counted.f.stats().recent_misses.empty());
-  EXPECT_EQ(counted.f.stats().recent_misses.back().guard, "value 0.size(0) > 30");
-  EXPECT_EQ(counted.f.stats().recent_misses.back().actual, "20");
+  EXPECT_TRUE(missed(counted.f.stats(), "value 0.size(0) > 30", "20")) << counted.f.stats();
 }
 
 TEST(SymInt, OneAndZeroAndMarks) {
@@ -396,9 +399,7 @@ TEST(SymInt, NamesOfNestedArguments) {
     Pair p{zeros({3}), zeros({n})};
     (void)f(1, p);
   }
-  ASSERT_FALSE(f.stats().recent_misses.empty());
-  EXPECT_EQ(f.stats().recent_misses.back().guard, "args[1][1].size(0) <= args[1][0].size(0) + 4");
-  EXPECT_EQ(f.stats().recent_misses.back().actual, "9 <= 7");
+  EXPECT_TRUE(missed(f.stats(), "args[1][1].size(0) <= args[1][0].size(0) + 4", "9 <= 7")) << f.stats();
 }
 
 TEST(SymInt, ThreadsInNewSizes) {
