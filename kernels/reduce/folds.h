@@ -46,6 +46,10 @@ template <class E>
 struct BareOf<E&> {
   using type = E;
 };
+template <class E>
+struct BareOf<E&&> {  // what clang takes an element of a passing vector for
+  using type = E;
+};
 template <class V>
 requires requires(V v) { v[0]; }
 struct WrappingOf<V> {
