@@ -25,7 +25,7 @@ Rows branches_length(const std::string&) { return branches::compare(branches::le
 
 std::span<const Scenario> scenarios() {
   static constexpr Scenario all[] = {
-      {"serving_requests", "2,000 requests of every size to an encoder, four workers, six policies", serving_requests},
+      {"serving_requests", "2,000 requests of every size to an encoder, four workers, seven policies", serving_requests},
       {"serving_one_worker", "600 of them, one worker", serving_one_worker},
       {"training_loop", "forward steps with partial batches, schedules, logging and modes", training_loop},
       {"branches_early_exit", "a network that stops when it is sure", branches_early_exit},
