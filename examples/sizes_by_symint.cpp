@@ -23,6 +23,7 @@ int main() {
     const tl::Tensor y = fast(x);
     right = right && y.size(0) == n / 2 && tl::allclose(y, tl::full({n / 2, 8}, n % 2 == 0 ? 1.0 : 1.0 / static_cast<double>(n)));
   }
+  right = right && bodies == 2;
   std::cout << "199 sizes, the body ran " << bodies << " times\n" << tl::explain(fast)(tl::ones({300, 8})) << fast.stats();
-  return right && bodies == 2 ? 0 : 1;
+  return right ? 0 : 1;
 }
