@@ -98,7 +98,8 @@ void warm_up_in_background() {
     const auto artifacts = artifact_cache();
     return artifacts != nullptr && artifacts->knows_this_build();
   }();
-  if (unlikely_to_compile) return;
+  // Where there is one processor, somebody would wait for it.
+  if (unlikely_to_compile || std::thread::hardware_concurrency() < 2) return;
   static const BackgroundWarmUp once;
   // LLVM makes statics of its own while it warms up, and those go before `once`; a thread's variables go before any static.
   struct WaitWhenTheThreadEnds {

@@ -161,8 +161,26 @@ void LaunchList::place_ahead(std::vector<Block>& blocks) {
   for (Launch& launch : launches_) std::visit([&](auto& l) { each_pointer(l, place); }, launch);
 }
 
+// One nest over inputs and outputs alone, which small graphs come to: no list of bases is made for it.
+bool LaunchList::run_lone_nest(std::span<void* const> inputs, const int64_t* scalars, std::span<void* const> outputs) const {
+  const NestLaunch* const nest = launches_.size() == 1 ? std::get_if<NestLaunch>(&launches_.front()) : nullptr;
+  constexpr size_t kFew = 16;
+  if (nest == nullptr || nest->kernel == nullptr || nest->grain != 0 || nest->buffers.size() > kFew) return false;
+  if (report_.arena_bytes != 0 || !ahead_.empty() || !more_scalars_.empty()) return false;
+  std::array<void*, kFew> pointers;
+  void** to = pointers.data();
+  for (const Pointer& p : nest->buffers) {
+    const auto base = static_cast<size_t>(p.base);
+    if (p.scalar >= 0 || base >= inputs.size() + outputs.size()) return false;
+    *to++ = static_cast<std::byte*>(base < inputs.size() ? inputs[base] : outputs[base - inputs.size()]) + p.byte_offset;
+  }
+  nest->kernel(pointers.data(), nest->sizes, scalars, 0, nest->extent);
+  return true;
+}
+
 void LaunchList::run(std::span<void* const> inputs, std::span<const int64_t> scalars, std::span<void* const> outputs,
                      const Prepared* prepared) const {
+  if (run_lone_nest(inputs, scalars.data(), outputs)) return;
   const Packs packs = prepared != nullptr ? Packs(prepared->packs) : Packs();
   constexpr size_t kInline = 96;
   std::array<std::byte*, kInline> few;

@@ -56,6 +56,7 @@ class LaunchList : public Executable {
     kernels::Prepacking how;
   };
   void place_ahead(std::vector<Block>& blocks);
+  bool run_lone_nest(std::span<void* const> inputs, const int64_t* scalars, std::span<void* const> outputs) const;
   size_t base_count() const { return inputs_ + outputs_.size() + 2 + ahead_.size(); }
   std::string identity_of(std::span<const int> inputs, std::span<const ValueIdentity> identities) const;
 
