@@ -61,6 +61,8 @@ class OpInterceptor {
   virtual std::vector<Tensor> op_many(const OpCall& call) = 0;
   /// Host code is about to read (or, `write`, get a mutable pointer to) the data of `tensor`.
   virtual void host_access(TensorImpl& tensor, bool write, std::source_location where) = 0;
+  /// A tensor was made on memory that belongs to user code, which may free it before the call ends.
+  virtual void borrows(const IntrusivePtr<Storage>& storage) = 0;
   /// Host code reads something that a call without user code would have to compare.
   virtual void host_read(HostRead read) = 0;
 };

@@ -260,6 +260,8 @@ void Invocation::redescribed(const Step& step) {
 }
 
 Tensor Invocation::op(const OpCall& call) {
+  if (!borrowed_.empty() && is_on_borrowed(call)) [[unlikely]]
+    return std::move(run_at_once(call).at(0));
   if (size_reads_) [[unlikely]]
     return op_noting_uses(call);
   if (mode_ == Mode::Following) [[likely]] {
@@ -280,6 +282,8 @@ Tensor Invocation::op(const OpCall& call) {
 }
 
 std::vector<Tensor> Invocation::op_many(const OpCall& call) {
+  if (!borrowed_.empty() && is_on_borrowed(call)) [[unlikely]]
+    return run_at_once(call);
   if (size_reads_) [[unlikely]]
     return op_many_noting_uses(call);
   if (mode_ == Mode::Following) {
@@ -490,6 +494,7 @@ void Invocation::end(bool keep_captured) noexcept {
   bound_ = used_slots_ = 0;
   arguments_ = {};
   reads_.clear();
+  borrowed_.clear();
 }
 
 }  // namespace tailor

@@ -95,6 +95,7 @@ class alignas(64) Invocation final : public OpInterceptor, public TensorDirector
   std::vector<Tensor> op_many(const OpCall& call) override;
   void host_access(TensorImpl& tensor, bool write, std::source_location where) override;
   void host_read(HostRead read) override { reads_.push_back(std::move(read)); }
+  void borrows(const IntrusivePtr<Storage>& storage) override;
 
   /// A mode of the process is about to change: what was followed under the old one is computed under it.
   void mode_change();
@@ -159,6 +160,8 @@ class alignas(64) Invocation final : public OpInterceptor, public TensorDirector
   std::vector<Tensor> record(const OpCall& call);
   void diverge(const OpCall* call, follow::StepKind kind, std::source_location where);
   bool must_begin_segment(const OpCall& call) const;
+  bool is_on_borrowed(const OpCall& call) const;
+  std::vector<Tensor> run_at_once(const OpCall& call);
   void end_segment(follow::StepKind kind, std::source_location where);
   bool serves(const follow::Variant& variant) const;
   bool run_compiled(follow::Instance& end);
@@ -220,6 +223,7 @@ class alignas(64) Invocation final : public OpInterceptor, public TensorDirector
   std::span<TensorImpl* const> arguments_;
   OwnVector<int64_t> sizes_;  // that bindings_ begins with
   std::vector<HostRead> reads_;
+  std::vector<IntrusivePtr<Storage>> borrowed_;  // by tensors that user code has made in this call on memory of its own
   OwnVector<TensorImpl*> inputs_, outputs_;  // of the segment under way
   OwnVector<int64_t> run_scalars_;
   follow::RunScratch scratch_;

@@ -1,0 +1,29 @@
+// Memory that belongs to user code: a tensor made by from_blob inside the call may be read only as long as user code keeps the memory,
+// which can be shorter than the segment. Ops on it run at once, outside of the recorded steps; what they give is to the others a tensor
+// that host code has made.
+
+#include <algorithm>
+
+#include "frontend/follow/invocation.h"
+
+namespace tailor {
+
+void Invocation::borrows(const IntrusivePtr<Storage>& storage) { borrowed_.push_back(storage); }
+
+bool Invocation::is_on_borrowed(const OpCall& call) const {
+  return std::any_of(call.operands.begin(), call.operands.end(), [&](const Operand& o) {
+    return o.is_tensor() && o.tensor->storage &&
+           std::any_of(borrowed_.begin(), borrowed_.end(), [&](const auto& storage) { return storage == o.tensor->storage; });
+  });
+}
+
+std::vector<Tensor> Invocation::run_at_once(const OpCall& call) {
+  // What is pending comes first: it may be an operand, and it may read or write what this op writes.
+  const auto lazy = [](const Operand& o) { return o.is_tensor() && o.tensor->is_lazy(); };
+  if (call.inplace || std::any_of(call.operands.begin(), call.operands.end(), lazy))
+    host_access(*call.operands[0].tensor, call.inplace, call.where);
+  if (size_reads_) size_reads_->give_up();  // no step says what it does in other sizes
+  return run_eager_many(call);
+}
+
+}  // namespace tailor
