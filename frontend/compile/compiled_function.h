@@ -59,6 +59,9 @@ class CompiledFunction {
 
   // miss.cpp
   void miss(const CallOps& ops, const FlatValue& arguments, const guards::CallDescriptor& call, CallState state);
+  void record(const std::shared_ptr<Entry>& entry, const CallOps& ops, const FlatValue& arguments, const guards::CallDescriptor& call,
+              const CallState& state);
+  void wait_for_recording(std::unique_lock<std::timed_mutex>& recording) const;
   std::vector<MissRecord> first_failures(const Entries& entries, const guards::CallDescriptor& call) const;
   std::shared_ptr<Entry> widened(const Entries& all, const FlatValue& arguments, const guards::CallDescriptor& call,
                                  const ArgumentNames& names);
@@ -87,9 +90,10 @@ class CompiledFunction {
   const CompileOptions& options_ = record_.options;
   const uint64_t id_;
   std::atomic<uint64_t> generation_{1};
-  std::mutex recording_;      // held by the thread that makes a new entry
-  mutable std::mutex mutex_;  // guards what follows; look-ups go through a thread-local copy
+  std::timed_mutex recording_;  // held by the thread that makes a new entry
+  mutable std::mutex mutex_;    // guards what follows; look-ups go through a thread-local copy
   std::shared_ptr<const Entries> entries_;
+  std::shared_ptr<Entry> recorded_;  // the new entry while its first call runs
   int next_entry_ = 0;
 };
 

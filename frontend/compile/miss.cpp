@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "frontend/compile/compiled_function.h"
 #include "frontend/compile/outcome.h"
@@ -21,7 +22,7 @@ constexpr uint64_t kToldMisses = 64;
 void CompiledFunction::miss(const CallOps& ops, const FlatValue& arguments, const guards::CallDescriptor& call, CallState state) {
   // One thread at a time changes entries; a second one that meets something new is served by eager code meanwhile, or waits.
   std::unique_lock recording(recording_, std::try_to_lock);
-  if (!recording && options_.wait_for_compile && current_stance() == Stance::Default) recording.lock();
+  if (!recording && options_.wait_for_compile && current_stance() == Stance::Default) wait_for_recording(recording);
   const Entries all = *thread_view().entries;
   for (const std::shared_ptr<Entry>& entry : all) {  // made or widened since the look-up
     if ((state.guards = entry->guards_for(call)) != nullptr) {
@@ -63,9 +64,44 @@ void CompiledFunction::miss(const CallOps& ops, const FlatValue& arguments, cons
   tick_cache_clock();
   state.first = true;
   const Clock::time_point begin = Clock::now();
-  run(entry, ops, arguments, call, state);
+  record(entry, ops, arguments, call, state);
   std::lock_guard lock(record_.mutex);
   if (record_.times.first_call_ms == 0) record_.times.first_call_ms = micros_since(begin) / 1e3;
+}
+
+/// The first call of a new entry; others see meanwhile how it gets on.
+void CompiledFunction::record(const std::shared_ptr<Entry>& entry, const CallOps& ops, const FlatValue& arguments,
+                              const guards::CallDescriptor& call, const CallState& state) {
+  const auto note = [&](std::shared_ptr<Entry> recorded) {
+    std::lock_guard lock(mutex_);
+    recorded_ = std::move(recorded);
+  };
+  struct Forget {
+    const decltype(note)& set;
+    ~Forget() { set(nullptr); }
+  } const forget{note};
+  note(entry);
+  run(entry, ops, arguments, call, state);
+}
+
+/// Takes the lock once the thread that makes an entry has done; not while that one's body stands still: it may be waiting for this very
+/// call, which a thread that it has started makes.
+void CompiledFunction::wait_for_recording(std::unique_lock<std::timed_mutex>& recording) const {
+  constexpr auto kLook = std::chrono::milliseconds(10);
+  constexpr int kLooks = 50;  // at a body that records nothing
+  size_t steps = 0;
+  for (int still = 0; still < kLooks; ++still) {
+    // By the system's clock: what other clocks take is not known to every thread sanitizer.
+    if (recording.try_lock_until(std::chrono::system_clock::now() + kLook)) return;
+    std::shared_ptr<Entry> entry;
+    {
+      std::lock_guard lock(mutex_);
+      entry = recorded_;
+    }
+    if (!entry) continue;
+    const std::unique_lock idle(entry->tree.compiling(), std::try_to_lock);
+    if (!idle || std::exchange(steps, entry->tree.size()) != entry->tree.size()) still = 0;
+  }
 }
 
 /// A call that is like those of an entry but for sizes: they become symbolic, and the entry serves it. The number of entries stays.

@@ -104,6 +104,29 @@ TEST(Waiting, ACallWaitsForTheSegmentThatAnotherThreadCompiles) {
   }
 }
 
+// Bodies that wait for threads which call what is just being recorded, by itself or by way of another function: those calls do not wait.
+TEST(Waiting, NotForABodyThatWaitsForThisCall) {
+  Compiled<Tensor(Tensor)> f, g;
+  const auto halves = [](const Compiled<Tensor(Tensor)>& other) {
+    return [&other](Tensor x) {
+      const int64_t n = x.size(0);
+      if (n == 1) return x * 2;
+      Tensor second;
+      std::thread thread([&] { second = other(x.narrow(0, n / 2, n - n / 2)); });
+      thread.join();
+      return cat({x.narrow(0, 0, n / 2) * 2, second});
+    };
+  };
+  f = compile(halves(f), {.wait_for_compile = true});
+  EXPECT_VALUES(f(f32({1, 2, 3})), 2, 4, 6);
+  EXPECT_VALUES(f(f32({1, 2, 3})), 2, 4, 6);
+  EXPECT_GT(f.stats().eager.while_compiling, 0u);
+  f = compile(halves(g), {.wait_for_compile = true});
+  g = compile(halves(f), {.wait_for_compile = true});
+  EXPECT_VALUES(f(f32({1, 2, 3, 4})), 2, 4, 6, 8);
+  EXPECT_VALUES(g(f32({1, 2, 3, 4, 5})), 2, 4, 6, 8, 10);
+}
+
 // Inputs that share memory which is written run op by op; there is no other code that would help.
 TEST(Waiting, SharedMemoryCompilesNothing) {
   const auto f = compile([](Tensor x, Tensor y) { return x.mul_(2) + y; });
