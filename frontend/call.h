@@ -20,7 +20,7 @@ const ir::OpDef& require_op(std::string_view name);
 
 /// The definition of an op, looked up once.
 template <ir::FixedString Name>
-const ir::OpDef& op() {
+[[gnu::always_inline]] inline const ir::OpDef& op() {
   static const ir::OpDef& def = require_op(Name);
   return def;
 }

@@ -9,9 +9,12 @@
 namespace tailor::detail {
 namespace {
 
-/// One per thread that ever skipped a call with captured tensors; never freed, taken over by a later thread.
+/// Counts the deaths that regions may have to wait for.
+std::atomic<uint64_t> deaths{1};
+
+/// One per thread that ever was in a region; never freed, taken over by a later thread.
 struct alignas(64) Reader {
-  std::atomic<uint64_t> epoch{0};  // 0: outside of every region
+  std::atomic<uint64_t> since{0};  // the deaths when its region began; 0: outside of every region
   std::atomic<bool> taken{true};
   Reader* next = nullptr;
 };
@@ -37,12 +40,12 @@ Reader& this_reader() {
   return *mine.reader;
 }
 
-/// The oldest epoch that a region is in.
+/// When the oldest region began.
 uint64_t oldest_region() {
   uint64_t oldest = UINT64_MAX;
   for (const Reader* r = readers.load(std::memory_order_acquire); r; r = r->next) {
-    const uint64_t epoch = r->epoch.load(std::memory_order_seq_cst);
-    if (epoch != 0) oldest = std::min(oldest, epoch);
+    const uint64_t since = r->since.load(std::memory_order_seq_cst);
+    if (since != 0) oldest = std::min(oldest, since);
   }
   return oldest;
 }
@@ -51,7 +54,7 @@ uint64_t oldest_region() {
 struct Waiting {
   TensorImpl* tensor;
   void (*free)(TensorImpl*) noexcept;
-  uint64_t death;  // the epoch that it began
+  uint64_t death;  // its number
   Waiting* next;
 };
 std::atomic<Waiting*> waiting{nullptr};
@@ -78,21 +81,25 @@ void free_what_can_be() noexcept {
 
 }  // namespace
 
-CapturedRegion::CapturedRegion() noexcept {
-  Reader& mine = this_reader();
-  // The epoch is read again after it was published: whoever dies later sees this region, whoever died before has moved the epoch on.
-  uint64_t seen = module_epoch();
-  do {
-    epoch_ = seen;
-    mine.epoch.store(epoch_, std::memory_order_seq_cst);
-    seen = module_epoch_counter.load(std::memory_order_seq_cst);
-  } while (seen != epoch_);
+Region::Region() noexcept {
+  std::atomic<uint64_t>& mine = this_reader().since;
+  since_ = mine.load(std::memory_order_relaxed) == 0 ? &mine : nullptr;
+  // Whoever dies after this sees the region.
+  if (since_ != nullptr) mine.store(deaths.load(std::memory_order_seq_cst), std::memory_order_seq_cst);
 }
 
-CapturedRegion::~CapturedRegion() {
-  this_reader().epoch.store(0, std::memory_order_release);
+Region::~Region() {
+  if (since_ == nullptr) return;
+  since_->store(0, std::memory_order_release);
   if (waiting.load(std::memory_order_relaxed) != nullptr) [[unlikely]]
     free_what_can_be();
+}
+
+CapturedRegion::CapturedRegion() noexcept : epoch_(module_epoch_counter.load(std::memory_order_seq_cst)) {}
+
+void borrow(TensorImpl& tensor) noexcept {
+  if (!(tensor.flags.load(std::memory_order_relaxed) & TensorHead::kBorrowed))
+    tensor.flags.fetch_or(TensorHead::kBorrowed, std::memory_order_relaxed);
 }
 
 IntrusivePtr<Cell> watch_life(TensorImpl& tensor) {
@@ -109,9 +116,13 @@ IntrusivePtr<Cell> watch_life(TensorImpl& tensor) {
   return IntrusivePtr<Cell>(cell);
 }
 
-void retire_captured(TensorImpl& tensor, void (*free)(TensorImpl*) noexcept) noexcept {
-  tensor.life.load(std::memory_order_acquire)->word.store(0, std::memory_order_release);
-  const uint64_t death = module_epoch_counter.fetch_add(1, std::memory_order_seq_cst) + 1;
+void retire(TensorImpl& tensor, void (*free)(TensorImpl*) noexcept) noexcept {
+  const uint32_t flags = tensor.flags.fetch_or(TensorHead::kDropped, std::memory_order_relaxed);
+  if (flags & TensorHead::kCaptured) {
+    tensor.life.load(std::memory_order_acquire)->word.store(0, std::memory_order_release);
+    module_epoch_counter.fetch_add(1, std::memory_order_seq_cst);
+  }
+  const uint64_t death = deaths.fetch_add(1, std::memory_order_seq_cst) + 1;
   if (oldest_region() >= death) {
     free(&tensor);
     return;

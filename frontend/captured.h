@@ -1,10 +1,14 @@
 #pragma once
-// Weak references to tensors that skipped calls reach again: nothing keeps them alive, and yet none goes away under a call that uses it.
+// Tensors that calls use without counting: nothing keeps them alive, and yet none goes away under a call that uses it.
 //
-// A captured tensor that dies moves the module epoch on. A call publishes the epoch that it saw before it touches what it captured and
-// withdraws it afterwards; a tensor that dies meanwhile is put aside until no call is left that began before its death. Neither the
-// destructor nor the call takes a lock, and neither costs anything per captured tensor.
+// A call publishes how many of them have died before it touches one and withdraws that afterwards; a tensor that dies meanwhile is put
+// aside until no call is left that began before its death. Neither the destructor nor the call takes a lock, and neither costs anything
+// per tensor, so that threads that use one tensor do not wait for each other.
+//
+// Skipped calls reach captured tensors again by weak references: the death of one also moves the module epoch on. Followed calls borrow
+// what user code hands to an op, and is therefore alive, when it is the tensor of the call before.
 
+#include <atomic>
 #include <cstdint>
 
 #include "runtime/cell.h"
@@ -15,23 +19,35 @@ struct TensorImpl;
 
 namespace detail {
 
-/// While one exists, tensors that were alive in its epoch stay what they are. One at a time per thread; user code does not run inside.
-class CapturedRegion {
+/// While one exists, borrowed and captured tensors that were alive when it began stay what they are. It ends on the thread it began on.
+class Region {
+ public:
+  Region() noexcept;
+  Region(const Region&) = delete;
+  Region& operator=(const Region&) = delete;
+  ~Region();
+
+ private:
+  std::atomic<uint64_t>* since_;  // where it says when it began; null inside of another one, which does
+};
+
+/// A region for captured tensors: those that had died before have moved the module epoch past its own.
+class CapturedRegion : Region {
  public:
   CapturedRegion() noexcept;
-  CapturedRegion(const CapturedRegion&) = delete;
-  CapturedRegion& operator=(const CapturedRegion&) = delete;
-  ~CapturedRegion();
   uint64_t epoch() const { return epoch_; }
 
  private:
   uint64_t epoch_;
 };
 
+/// The tensor, which is alive, may be used without being counted inside of the region that the thread is in.
+void borrow(TensorImpl& tensor) noexcept;
+
 /// The word that tells whether a tensor is alive: its id, 0 once it is gone. From now on its death moves the epoch on.
 IntrusivePtr<Cell> watch_life(TensorImpl& tensor);
-/// The last handle to a watched tensor has gone: `free` is called now or when no region needs it.
-void retire_captured(TensorImpl& tensor, void (*free)(TensorImpl*) noexcept) noexcept;
+/// The last handle to a captured or borrowed tensor has gone: `free` is called now or when no region needs it.
+void retire(TensorImpl& tensor, void (*free)(TensorImpl*) noexcept) noexcept;
 
 }  // namespace detail
 }  // namespace tailor

@@ -30,16 +30,6 @@ struct OpCall {
   std::span<const SymUse> symbols = {};
 };
 
-/// One output.
-Tensor dispatch(const OpCall& call);
-/// All outputs.
-std::vector<Tensor> dispatch_many(const OpCall& call);
-
-inline Tensor dispatch(const ir::OpDef& op, std::initializer_list<Operand> operands, std::initializer_list<ir::AttrRef> attrs,
-                       std::source_location where) {
-  return dispatch(OpCall{op, {operands.begin(), operands.size()}, {attrs.begin(), attrs.size()}, false, where});
-}
-
 /// Runs an op now, whatever mode the thread is in (eager.cpp).
 Tensor run_eager(const OpCall& call);
 std::vector<Tensor> run_eager_many(const OpCall& call);
@@ -62,12 +52,29 @@ class OpInterceptor {
   /// Host code is about to read (or, `write`, get a mutable pointer to) the data of `tensor`.
   virtual void host_access(TensorImpl& tensor, bool write, std::source_location where) = 0;
   /// A tensor was made on memory that belongs to user code, which may free it before the call ends.
-  virtual void borrows(const IntrusivePtr<Storage>& storage) = 0;
+  virtual void lends(const IntrusivePtr<Storage>& storage) = 0;
   /// Host code reads something that a call without user code would have to compare.
   virtual void host_read(HostRead read) = 0;
+
+  /// Values of this call that have handles, as far as its own thread lets go of them.
+  int64_t values_held = 0;
 };
+namespace detail {
+extern constinit thread_local OpInterceptor* thread_interceptor;
+}
 /// The interceptor of this thread; null outside compiled calls.
-OpInterceptor*& current_interceptor();
+inline OpInterceptor*& current_interceptor() { return detail::thread_interceptor; }
+
+/// One output.
+inline Tensor dispatch(const OpCall& call) {
+  if (OpInterceptor* const interceptor = current_interceptor()) return interceptor->op(call);
+  return run_eager(call);
+}
+/// All outputs.
+inline std::vector<Tensor> dispatch_many(const OpCall& call) {
+  if (OpInterceptor* const interceptor = current_interceptor()) return interceptor->op_many(call);
+  return run_eager_many(call);
+}
 
 /// What to do about memory that a compiled call of whatever thread has yet to write or read (Storage::pending), and about lazy
 /// values that reach an op or the host outside of their call: set once by follow/. Afterwards `impl.storage` is valid and up to date.

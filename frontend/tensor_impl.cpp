@@ -4,6 +4,7 @@
 #include <new>
 
 #include "frontend/captured.h"
+#include "frontend/dispatch.h"
 #include "frontend/nn/epoch.h"
 #include "tailor/array_ref.h"
 
@@ -119,10 +120,28 @@ uint64_t TensorImpl::next_id() {
 }
 
 void destroy(TensorHead* head) noexcept {
-  if (head->flags.load(std::memory_order_relaxed) & TensorHead::kCaptured) [[unlikely]]
-    detail::retire_captured(impl_of(*head), delete_impl);
+  TensorImpl& tensor = impl_of(*head);
+  const uint32_t flags = head->flags.load(std::memory_order_relaxed);
+  if (flags & TensorHead::kSlot) {
+    OpInterceptor* const here = current_interceptor();
+    if (here != nullptr && tensor.invocation.load(std::memory_order_relaxed) == here) [[likely]] {
+      tensor.slot = -1;  // read by this thread alone
+      --here->values_held;
+      return;
+    }
+    // The call is another thread's, or past user code: whoever comes second, it or this, lets the tensor go.
+    if (head->flags.fetch_or(TensorHead::kDropped, std::memory_order_acq_rel) & TensorHead::kSlot) return;
+  }
+  if (flags & (TensorHead::kCaptured | TensorHead::kBorrowed)) [[unlikely]]
+    detail::retire(tensor, delete_impl);
   else
-    delete_impl(&impl_of(*head));
+    delete_impl(&tensor);
+}
+
+void give_up_slot(TensorImpl& tensor) noexcept {
+  const bool dropped_here = tensor.slot < 0;
+  const uint32_t before = tensor.flags.fetch_and(~uint32_t{TensorHead::kSlot}, std::memory_order_acq_rel);
+  if (dropped_here || (before & TensorHead::kDropped)) destroy(&tensor);
 }
 
 IntrusivePtr<TensorHead> make_tensor(const ir::TensorSpec& spec) {
@@ -132,7 +151,7 @@ IntrusivePtr<TensorHead> make_tensor(const ir::TensorSpec& spec) {
 
 IntrusivePtr<TensorHead> make_tensor(const ir::TensorSpec& spec, IntrusivePtr<Storage> storage, int64_t offset) {
   TensorImpl* impl = new_impl();
-  IntrusivePtr<TensorHead> head(impl);
+  auto head = IntrusivePtr<TensorHead>::first(impl);
   impl->spec = spec;
   impl->storage = std::move(storage);
   impl->offset = offset;

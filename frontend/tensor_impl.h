@@ -1,6 +1,7 @@
 #pragma once
 // What a Tensor points to.
 
+#include <array>
 #include <memory>
 
 #include "ir/spec.h"
@@ -10,7 +11,7 @@
 
 namespace tailor {
 
-class Invocation;
+class OpInterceptor;
 struct SizeMarks;
 
 /// The seam where autograd attaches.
@@ -18,14 +19,22 @@ struct AutogradMeta {
   virtual ~AutogradMeta() = default;
 };
 
+/// element_size() as a table: a call of it makes its own each time.
+inline constexpr auto kElementSizes = [] {
+  std::array<int64_t, kScalarTypeCount + 1> sizes{};
+  for (size_t i = 0; i < sizes.size(); ++i) sizes[i] = element_size(static_cast<ScalarType>(i));
+  return sizes;
+}();
+
 struct TensorImpl final : TensorHead {
-  uint64_t id;           // issued monotonically; a new one whenever the description changes
-  const uint64_t birth;  // the first one
+  // What following reads and writes is one cache line with the counts.
+  uint64_t id;                                       // issued monotonically; a new one whenever the description changes
+  IntrusivePtr<Storage> storage;                     // null while lazy
+  int64_t offset = 0;                                // elements from the start of the storage
+  std::atomic<OpInterceptor*> invocation = nullptr;  // lazy: whose value it is
+  int slot = -1;                                     // lazy: which one
+  const uint64_t birth;                              // the first id
   ir::TensorSpec spec;
-  IntrusivePtr<Storage> storage;     // null while lazy
-  int64_t offset = 0;                // elements from the start of the storage
-  Invocation* invocation = nullptr;  // lazy: whose value it is
-  int slot = -1;                     // lazy: which one
   std::unique_ptr<AutogradMeta> autograd;
   std::shared_ptr<const SizeMarks> size_marks;  // what the user has said of its sizes; null: nothing
   std::atomic<Cell*> life{nullptr};             // of a captured tensor, owned: its id, 0 once it is gone
@@ -33,11 +42,18 @@ struct TensorImpl final : TensorHead {
   TensorImpl();
   ~TensorImpl();
   bool is_lazy() const { return flags.load(std::memory_order_acquire) & kLazy; }
-  std::byte* data() const { return static_cast<std::byte*>(storage->data()) + offset * element_size(spec.dtype); }
+  std::byte* data() const { return static_cast<std::byte*>(storage->data()) + offset * kElementSizes[static_cast<size_t>(spec.dtype)]; }
   /// Call after changing `spec` in place.
   void description_changed();
   static uint64_t next_id();
 };
+
+/// A call that kept a value beyond its last handle (TensorHead::kSlot) keeps it no longer: it goes with that handle, or now.
+void give_up_slot(TensorImpl& tensor) noexcept;
+/// Whether a handle to such a value is left. Asked by the thread of the call.
+inline bool has_handles(const TensorImpl& tensor) {
+  return tensor.slot >= 0 && !(tensor.flags.load(std::memory_order_acquire) & TensorHead::kDropped);
+}
 
 /// How gradients flow to a tensor: what decides whether it may be written.
 inline uint32_t leaf_flags(const TensorImpl& tensor) {

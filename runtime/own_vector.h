@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <new>
+#include <span>
 #include <vector>
 
 namespace tailor {
@@ -24,5 +25,13 @@ struct OwnLines {
 
 template <class T>
 using OwnVector = std::vector<T, OwnLines<T>>;
+
+/// The first `n` elements, of a vector that only grows: scratch space.
+template <class T>
+inline std::span<T> first_of(OwnVector<T>& scratch, size_t n) {
+  if (scratch.size() < n) [[unlikely]]
+    scratch.resize(n);
+  return {scratch.data(), n};
+}
 
 }  // namespace tailor

@@ -25,7 +25,7 @@ IntrusivePtr<Storage> Storage::allocate(size_t bytes, Device device) {
   if (!device.is_cpu()) no_cuda(bytes, device);
   if (bytes < kJoinedLimit) {
     auto* block = static_cast<std::byte*>(allocate_memory(kHeadBytes + bytes));
-    return IntrusivePtr<Storage>(new (block) Storage(block + kHeadBytes, bytes, device));
+    return IntrusivePtr<Storage>::first(new (block) Storage(block + kHeadBytes, bytes, device));
   }
   void* data = allocate_memory(bytes);
   void* head = nullptr;
@@ -35,7 +35,7 @@ IntrusivePtr<Storage> Storage::allocate(size_t bytes, Device device) {
     release_memory(data, bytes);
     throw;
   }
-  return IntrusivePtr<Storage>(new (head) Storage(data, bytes, device));
+  return IntrusivePtr<Storage>::first(new (head) Storage(data, bytes, device));
 }
 
 IntrusivePtr<Storage> Storage::wrap(void* data, size_t bytes, Device device, std::function<void(void*)> deleter) {

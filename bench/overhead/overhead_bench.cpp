@@ -129,8 +129,10 @@ BENCHMARK(guard_check)->ArgsProduct({{1, 8, 64}, {0, 1}});
 
 /// Hits from several threads at once. `ns_per_hit` is processor time: threads that stand in each other's way need more of it, also where
 /// there are more of them than cores.
-void threaded_hits(benchmark::State& state, const Compiled<Tensor(const Tensor&, const Tensor&)>& f) {
-  const Tensor x = randn({8}), y = randn({8});
+void threaded_hits(benchmark::State& state, const Compiled<Tensor(const Tensor&, const Tensor&)>& f, bool shared = false) {
+  static const Tensor shared_x = randn({8}), shared_y = randn({8});
+  const Tensor own_x = randn({8}), own_y = randn({8});
+  const Tensor &x = shared ? shared_x : own_x, &y = shared ? shared_y : own_y;
   for (int i = 0; i < 16; ++i) f(x, y);
   timespec begin{}, end{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
@@ -153,9 +155,14 @@ void threaded_skipped(benchmark::State& state) { threaded_hits(state, threaded(0
 void threaded_followed(benchmark::State& state) { threaded_hits(state, threaded(1)); }
 /// A tensor that all threads use.
 void threaded_captured(benchmark::State& state) { threaded_hits(state, threaded(2)); }
+/// All threads pass the same tensors.
+void threaded_skipped_shared(benchmark::State& state) { threaded_hits(state, threaded(0), true); }
+void threaded_followed_shared(benchmark::State& state) { threaded_hits(state, threaded(1), true); }
 BENCHMARK(threaded_skipped)->Threads(1)->Threads(2)->Threads(4)->UseRealTime();
 BENCHMARK(threaded_followed)->Threads(1)->Threads(2)->Threads(4)->UseRealTime();
 BENCHMARK(threaded_captured)->Threads(1)->Threads(2)->Threads(4)->UseRealTime();
+BENCHMARK(threaded_skipped_shared)->Threads(1)->Threads(2)->Threads(4)->UseRealTime();
+BENCHMARK(threaded_followed_shared)->Threads(1)->Threads(2)->Threads(4)->UseRealTime();
 
 }  // namespace
 }  // namespace tailor

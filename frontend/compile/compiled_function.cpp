@@ -25,31 +25,49 @@ double micros_since(Clock::time_point begin) { return std::chrono::duration<doub
 
 std::atomic<uint64_t> next_function_id{1};
 
-thread_local OwnVector<guards::TensorFact> facts;
-
 /// User code may ask for the number of threads: a call that skips it compares that, too.
 uint64_t skipping_ambient_word() { return ambient_word() | static_cast<uint64_t>(get_num_threads()) << 16; }
 
-guards::CallDescriptor describe(const FlatValue& arguments) {
-  facts.resize(arguments.tensors.size());
-  guards::TensorFact* fact = facts.data();
-  for (TensorHead* head : arguments.tensors) {
-    if (head) {
-      const auto& t = static_cast<const TensorImpl&>(*head);
-      *fact++ = {&t.spec, t.id, t.storage.get(), t.offset};
-    } else {
-      *fact++ = {};
+/// What guards see of a call, and room for it.
+class Description {
+ public:
+  explicit Description(const FlatValue& arguments) {
+    const size_t count = arguments.tensors.size();
+    guards::TensorFact* fact = few_;
+    if (count > std::size(few_)) {
+      many_.resize(count);
+      fact = many_.data();
     }
+    call_.tensors = {fact, count};
+    for (TensorHead* head : arguments.tensors) {
+      if (head) {
+        const auto& t = static_cast<const TensorImpl&>(*head);
+        std::construct_at(fact++, &t.spec, t.id, t.storage.get(), t.offset);
+      } else {
+        std::construct_at(fact++);
+      }
+    }
+    call_.scalars = arguments.scalars;
+    call_.structure = arguments.structure;
+    call_.ambient = skipping_ambient_word();
+    call_.module_epoch = module_epoch();
   }
-  return {facts, arguments.scalars, arguments.structure, skipping_ambient_word(), module_epoch()};
-}
+  Description(const Description&) = delete;
+  guards::CallDescriptor& call() { return call_; }
+
+ private:
+  union {  // made as they are needed
+    guards::TensorFact few_[8];
+  };
+  std::vector<guards::TensorFact> many_;
+  guards::CallDescriptor call_;
+};
 
 /// Whether some tensor of the call is bound twice, or is an argument and what the plan captures.
 bool has_two_roles(const Invocation& invocation, const SkipPlan& plan, const guards::CallDescriptor& call) {
-  const auto bound = invocation.externals();
-  for (size_t i = 0; i < bound.size(); ++i) {
-    if (std::find(bound.begin(), bound.begin() + static_cast<ptrdiff_t>(i), bound[i]) != bound.begin() + static_cast<ptrdiff_t>(i))
-      return true;
+  for (int i = 0; i < invocation.external_count(); ++i) {
+    for (int j = 0; j < i; ++j)
+      if (&invocation.external(i) == &invocation.external(j)) return true;
   }
   return std::any_of(call.tensors.begin(), call.tensors.end(), [&](const guards::TensorFact& t) {
     return t.spec && std::find(plan.captured_ids.begin(), plan.captured_ids.end(), t.id) != plan.captured_ids.end();
@@ -163,7 +181,8 @@ void CompiledFunction::call(const CallOps& ops, FlatValue& arguments) {
       prepare_host_access(static_cast<TensorImpl&>(*head), false);
   }
   const Clock::time_point begin = state.timed ? Clock::now() : Clock::time_point();
-  const guards::CallDescriptor call = describe(arguments);
+  Description description(arguments);
+  const guards::CallDescriptor& call = description.call();
   ThreadView& mine = thread_view();
   const Entries& all = *mine.entries;
   const std::shared_ptr<Entry>* found = nullptr;
@@ -247,14 +266,11 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
     const bool audit = (hit & (hit - 1)) == 0;  // 1, 2, 4, 8 ... of a thread: followed, to see whether the promise is kept
     if (!audit && plan->serves(call) && skip(*plan, ops, arguments)) {
       record_.counts.skipped(state.slot);
-      note_outcome("skipped: guards hold, the body did not run", entry.number);
+      note_outcome([] { return "skipped: guards hold, the body did not run"; }, entry.number);
       return;
     }
   }
 
-  static thread_local OwnVector<TensorImpl*> tensors;
-  tensors.clear();
-  for (TensorHead* head : arguments.tensors) tensors.push_back(static_cast<TensorImpl*>(head));
   const bool timed = state.first || state.timed;
   const Clock::time_point begin = timed ? Clock::now() : Clock::time_point();
   double run_us = 0;
@@ -267,10 +283,13 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
   const uint64_t epoch = module_epoch();
   const LogTag tag(&entry, tag_of_entry);
   Invocation* invocation = entry.take(state.slot);
-  static thread_local std::vector<int64_t> sizes;
-  sizes.clear();
-  if (state.guards) state.guards->sizes_of(call, sizes);
-  invocation->begin(tensors, sizes);
+  if (state.guards && !state.guards->dynamic.empty()) {
+    static thread_local std::vector<int64_t> sizes;
+    state.guards->sizes_of(call, sizes);
+    invocation->begin(arguments.tensors, sizes);
+  } else {
+    invocation->begin(arguments.tensors);
+  }
   std::optional<SizeReads> size_reads;
   if (!handles.handles.empty()) invocation->note_sizes(&size_reads.emplace(*invocation));
   double recorded_us = 0;
@@ -303,13 +322,16 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
   if (state.first) add(shared, *invocation, arguments);
   if (size_reads) note_other_sizes(entry, *invocation, ops, arguments, call, epoch, *size_reads, handles);
   if (pure) review_promise(entry, *invocation, ops, arguments, plan, epoch);
-  note_outcome(state.first              ? "miss: recorded and compiled"
+  note_outcome(
+      [&] {
+        return state.first              ? "miss: recorded and compiled"
                : hit                    ? "hit: followed cached code"
                : state.widened          ? "miss: a size varies and became symbolic, compiled again"
                : invocation->recorded() ? "entry hit, new path recorded"
-                                        : "entry hit, a segment ran op by op",
-               entry.number);
-  invocation->end(!options_.pure);
+                                        : "entry hit, a segment ran op by op";
+      },
+      entry.number);
+  invocation->end();
   entry.give_back(state.slot, invocation);
 }
 
@@ -327,7 +349,7 @@ bool CompiledFunction::skip_last_hit(const Entry& entry, const guards::CallDescr
   mine.hit(slot);
   mine.used(slot);
   record_.counts.skipped(slot);
-  note_outcome("skipped: guards hold, the body did not run", entry.number);
+  note_outcome([] { return "skipped: guards hold, the body did not run"; }, entry.number);
   return true;
 }
 
@@ -377,7 +399,8 @@ bool CompiledFunction::skip(const SkipPlan& plan, const CallOps& ops, const Flat
 // After a followed call of a pure function: makes the plan for skipping, or compares the call with it.
 void CompiledFunction::review_promise(Entry& entry, const Invocation& invocation, const CallOps& ops, const FlatValue& arguments,
                                       const SkipPlan* plan, uint64_t module_epoch) {
-  guards::CallDescriptor call = describe(arguments);
+  Description description(arguments);
+  guards::CallDescriptor& call = description.call();
   call.module_epoch = module_epoch;  // what changed while the body ran may have been read before
   std::string why_not;
   auto fresh = entry.plan_skip(invocation, ops, call, arguments.tensors, &why_not);

@@ -54,14 +54,29 @@ std::string Entry::tag() const {
   return record_.tag + "/" + std::to_string(number) + "/" + std::to_string(attempts_.load(std::memory_order_relaxed));
 }
 
+// Only the last slot is shared; whoever owns another one takes no turns with anybody.
 Invocation* Entry::take(int slot) {
-  Invocation* spare = cell(slot).spare.exchange(nullptr, std::memory_order_acquire);
-  return spare ? spare : new Invocation(tree, *this);
+  std::atomic<Invocation*>& spare = cell(slot).spare;
+  Invocation* taken = nullptr;
+  if (slot == kSharedSlot) [[unlikely]] {
+    taken = spare.exchange(nullptr, std::memory_order_acquire);
+  } else {
+    taken = spare.load(std::memory_order_relaxed);
+    spare.store(nullptr, std::memory_order_relaxed);
+  }
+  return taken ? taken : new Invocation(tree, *this);
 }
 
 void Entry::give_back(int slot, Invocation* invocation) {
-  Invocation* none = nullptr;
-  if (!cell(slot).spare.compare_exchange_strong(none, invocation, std::memory_order_release)) delete invocation;
+  std::atomic<Invocation*>& spare = cell(slot).spare;
+  Invocation* before = nullptr;
+  if (slot == kSharedSlot) [[unlikely]] {
+    before = spare.exchange(invocation, std::memory_order_acq_rel);
+  } else {
+    before = spare.load(std::memory_order_relaxed);
+    spare.store(invocation, std::memory_order_relaxed);
+  }
+  delete before;
 }
 
 uint64_t Entry::hits() const noexcept {
@@ -400,7 +415,7 @@ std::optional<PureCall> Entry::look_at(const Invocation& invocation, const CallO
   PureCall call;
   call.end = invocation.path().empty() ? nullptr : invocation.path().back();
   if (!call.end || call.end->step->kind != follow::StepKind::Return) return refuse("the call did not return");
-  for (const IntrusivePtr<TensorHead>& head : invocation.externals()) call.externals.push_back(argument_number(arguments, head.get()));
+  for (int i = 0; i < invocation.external_count(); ++i) call.externals.push_back(argument_number(arguments, &invocation.external(i)));
   for (const follow::Instance* instance : invocation.path()) {
     const follow::Step& step = *instance->step;
     if (step.kind == follow::StepKind::Escape) return refuse("host code reads a tensor's data");
@@ -459,9 +474,8 @@ std::unique_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, c
       if (argument < 0) plan->lives.push_back(bound_by->lives[number]);
       continue;
     }
-    const IntrusivePtr<TensorHead>& head = invocation.externals()[number];
-    if (head->use_count() == 1) return refuse("it makes a tensor by other means than ops");
-    TensorImpl& tensor = impl_of(*head);
+    TensorImpl& tensor = invocation.external(static_cast<int>(number));
+    if (!invocation.is_held_elsewhere(tensor)) return refuse("it makes a tensor by other means than ops");
     plan->captured.push_back(&tensor);
     plan->captured_ids.push_back(tensor.id);
     // From now on its death, and replacing a handle to it, bump the epoch, registered in a module or not.

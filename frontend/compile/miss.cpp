@@ -215,7 +215,7 @@ void CompiledFunction::note_storm(const MissRecord& miss) {
 
 void CompiledFunction::run_eagerly(const CallOps& ops, EagerReason reason, const guards::CallDescriptor* call) {
   record_.count(reason);
-  note_outcome(std::string(call ? "miss: ran eagerly, " : "ran eagerly, ") + to_string(reason), -1);
+  note_outcome([&] { return std::string(call ? "miss: ran eagerly, " : "ran eagerly, ") + to_string(reason); }, -1);
   const bool counted = reason == EagerReason::NotWorthIt;
   const uint64_t pattern = counted ? pattern_of(*call, options_.pure) : 0;
   const TraceSpan span("eager", "eager");

@@ -83,9 +83,12 @@ bool CompiledFunction::serve_new_size(Entry& entry, const CallOps& ops, const Fl
     if (bound == Bound::No) continue;
     record_.bound.fetch_add(1, std::memory_order_relaxed);
     if (bound == Bound::Yes) record_.counts.skipped(state.slot);
-    note_outcome(bound == Bound::Yes ? "skipped: the guards hold for this size too, the body did not run"
-                                     : "the guards hold for this size too: compiled again, the body did not run",
-                 entry.number);
+    note_outcome(
+        [&] {
+          return bound == Bound::Yes ? "skipped: the guards hold for this size too, the body did not run"
+                                     : "the guards hold for this size too: compiled again, the body did not run";
+        },
+        entry.number);
     return true;
   }
   constexpr ptrdiff_t kTold = 8;
@@ -102,19 +105,16 @@ CompiledFunction::Bound CompiledFunction::bind_size(Entry& entry, const Symbolic
                                                     std::vector<MissRecord>& misses) {
   std::vector<IntrusivePtr<TensorHead>> captured;
   if (!stand_in(plan, captured)) return Bound::No;
-  std::vector<TensorImpl*> tensors, stand_ins;
+  std::vector<TensorImpl*> stand_ins;
   std::vector<IntrusivePtr<TensorHead>> held;
-  for (TensorHead* head : arguments.tensors) {
-    tensors.push_back(static_cast<TensorImpl*>(head));
-    held.emplace_back(head);
-  }
+  for (TensorHead* head : arguments.tensors) held.emplace_back(head);
   for (const auto& head : captured) stand_ins.push_back(static_cast<TensorImpl*>(head.get()));
   const TraceSpan span("follow", "bind a new size");
   const LogTag tag(&entry, tag_of_entry);
   std::vector<int64_t> sizes;
   state.guards->sizes_of(call, sizes);
   Invocation* const invocation = entry.take(state.slot);
-  invocation->begin(tensors, sizes);
+  invocation->begin(arguments.tensors, sizes);
   std::string why_not;
   std::optional<SizeValues::Difference> difference;
   const InterceptorScope scope(invocation);

@@ -8,27 +8,41 @@ namespace {
 constinit thread_local Explanation* explanation_sink = nullptr;
 constinit thread_local CallTrace* traced_call = nullptr;
 
+void somebody_looks_or_not() { outcome_is_asked_for = traced_call != nullptr || explanation_sink != nullptr; }
+
 }  // namespace
+
+constinit thread_local bool outcome_is_asked_for = false;
 
 void CallTrace::begin(const std::string& function) {
   span_.arg("function", function);
   outer_ = std::exchange(traced_call, this);
+  somebody_looks_or_not();
 }
-void CallTrace::end() { traced_call = outer_; }
+void CallTrace::end() {
+  traced_call = outer_;
+  somebody_looks_or_not();
+}
 
-void note_outcome(std::string_view outcome, int entry) {
-  if (traced_call != nullptr) [[unlikely]] {
+void tell_outcome(std::string_view outcome, int entry) {
+  if (traced_call != nullptr) {
     traced_call->span_.arg("outcome", std::string(outcome));
     if (entry >= 0) traced_call->span_.arg("entry", std::to_string(entry));
   }
-  if (explanation_sink != nullptr) [[unlikely]] {
+  if (explanation_sink != nullptr) {
     explanation_sink->outcome = outcome;
     explanation_sink->entry = entry;
   }
 }
 
-ExplanationScope::ExplanationScope(Explanation* sink) { explanation_sink = sink; }
-ExplanationScope::~ExplanationScope() { explanation_sink = nullptr; }
+ExplanationScope::ExplanationScope(Explanation* sink) {
+  explanation_sink = sink;
+  somebody_looks_or_not();
+}
+ExplanationScope::~ExplanationScope() {
+  explanation_sink = nullptr;
+  somebody_looks_or_not();
+}
 
 void keep_misses(FunctionRecord& record, std::span<const MissRecord> misses) {
   constexpr size_t kKept = 32;

@@ -24,15 +24,21 @@ class CallTrace {
   }
 
  private:
-  friend void note_outcome(std::string_view outcome, int entry);
+  friend void tell_outcome(std::string_view outcome, int entry);
   void begin(const std::string& function);
   void end();
   TraceSpan span_;
   CallTrace* outer_ = nullptr;
 };
 
-/// Tells the call under way what became of it; two loads when nobody looks.
-void note_outcome(std::string_view outcome, int entry);
+/// Tells the call under way what became of it. Nobody looks, mostly: `outcome` makes the text.
+void tell_outcome(std::string_view outcome, int entry);
+extern constinit thread_local bool outcome_is_asked_for;
+template <class F>
+void note_outcome(F outcome, int entry) {
+  if (outcome_is_asked_for) [[unlikely]]
+    tell_outcome(outcome(), entry);
+}
 /// Calls that this thread makes until the end of the scope fill `sink`.
 class ExplanationScope {
  public:

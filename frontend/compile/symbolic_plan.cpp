@@ -147,10 +147,9 @@ void Entry::plan_other_sizes(const Invocation& invocation, const CallOps& ops, c
   plan->used.resize(arguments.size(), false);
   for (size_t e = 0; e < seen->externals.size(); ++e) {
     const int argument = seen->externals[e];
-    const IntrusivePtr<TensorHead>& head = invocation.externals()[e];
-    if (argument < 0 && head->use_count() == 1) return;  // it makes a tensor by other means than ops
+    TensorImpl& tensor = invocation.external(static_cast<int>(e));
+    if (argument < 0 && !invocation.is_held_elsewhere(tensor)) return;  // it makes a tensor by other means than ops
     if (argument >= 0) plan->used[static_cast<size_t>(argument)] = true;
-    TensorImpl& tensor = impl_of(*head);
     plan->captured.push_back(argument < 0 ? &tensor : nullptr);
     plan->captured_ids.push_back(argument < 0 ? tensor.id : 0);
     plan->lives.push_back(argument < 0 ? watch_life(tensor) : IntrusivePtr<tailor::Cell>());

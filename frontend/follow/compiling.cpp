@@ -50,7 +50,7 @@ double milliseconds_since(std::chrono::steady_clock::time_point begin) {
 
 }  // namespace
 
-std::span<Instance* const> Invocation::segment() const { return {path_.data() + segment_begin_, path_.size() - segment_begin_}; }
+std::span<Instance* const> Invocation::segment() const { return {path_.begin() + segment_begin_, path_.end()}; }
 
 follow::SegmentFacts Invocation::segment_facts() const {
   const PathSpecs specs(path_);

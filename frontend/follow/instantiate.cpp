@@ -54,13 +54,13 @@ bool Invocation::is_instance_of(const Step& step, const OpCall& call, bool exact
         if (!got.is_scalar() || got.scalar.kind() != recorded.scalar.kind()) return false;
         break;
       case Kind::Slot:
-        if (!got.is_tensor() || recorded.index >= used_slots_ || got.tensor != slots_[index].get() || got.tensor->id != slot_ids_[index])
+        if (!got.is_tensor() || recorded.index >= used_slots_ || got.tensor != slots_[index].tensor || got.tensor->id != slots_[index].id)
           return false;
         break;
       case Kind::External:
         if (!got.is_tensor()) return false;
         if (recorded.index < bound_) {
-          if (got.tensor != externals_[index].get() || got.tensor->id != checked_ids_[index]) return false;
+          if (got.tensor != externals_[index].tensor || got.tensor->id != externals_[index].id) return false;
         } else if (recorded.index < bound) {  // touched by this very step before
           const auto first = std::find_if(step.operands.begin(), step.operands.end(),
                                           [&](const RecordedOperand& o) { return o.kind == Kind::External && o.index == recorded.index; });
@@ -158,8 +158,7 @@ Instance* Invocation::instantiate(const OpCall& call) {
   if (!step) return nullptr;
   std::unique_ptr<Instance> fresh = infer_instance(*step, call);
   if (!fresh) return nullptr;
-  Instance* instance = add_instance(std::move(fresh), fork);
-  return matches(*instance, call) ? instance : nullptr;
+  return add_instance(std::move(fresh), fork);
 }
 
 Instance* Invocation::add_instance(std::unique_ptr<Instance> fresh, bool fork) {

@@ -21,9 +21,10 @@ Invocation::Invocation(follow::TraceTree& tree, follow::EntryHost& host) : tree_
 Invocation::~Invocation() {
   follow::unregister_invocation(this);
   end();
+  for (size_t i = 0; i < slots_.size(); ++i) let_go(i);
 }
 
-void Invocation::begin(std::span<TensorImpl* const> arguments, std::span<const int64_t> sizes) {
+void Invocation::begin(std::span<TensorHead* const> arguments, std::span<const int64_t> sizes) {
   arguments_ = arguments;
   if (bindings_.empty() || !std::ranges::equal(sizes, sizes_)) {
     sizes_.assign(sizes.begin(), sizes.end());
@@ -38,30 +39,50 @@ void Invocation::begin(std::span<TensorImpl* const> arguments, std::span<const i
   last_variant_ = nullptr;
   first_new_step_ = nullptr;
   cursor_ = binding().first();
-  path_.clear();
-  followed_.store(0, std::memory_order_relaxed);
+  path_.cut(0);
   executed_ = segment_begin_ = 0;
   segment_first_slot_ = used_slots_ = bound_ = 0;
   live_slots_.clear();
   reads_.clear();
   size_reads_ = nullptr;
+  outputs_of_segments_.clear();
+  values_held = 0;
+  if (known_steps_ != tree_.steps()) make_room_for_known_steps();
+  if (borrows_) borrowing_.emplace();
+}
+
+// Room for a whole call, so that no step need look.
+void Invocation::make_room_for_known_steps() {
+  follow::Room room;
+  known_steps_ = tree_.steps(&room);
+  make_room(room);
+}
+
+void Invocation::make_room(const follow::Room& room) {
+  std::lock_guard lock(mutex_);  // another thread may be reading the lists
+  scalars_.resize(std::max(scalars_.size(), room.scalars));
+  slots_.resize(std::max(slots_.size(), room.slots));
+  externals_.resize(std::max(externals_.size(), room.externals));
+  while (path_.capacity() < known_steps_) path_.make_room();
 }
 
 // ---- comparing -----------------------------------------------------------------------------------------------------
 
-Instance* Invocation::match(const OpCall& call) {
+Instance* Invocation::match(const OpCall& call, Match* how) {
   if (Instance* hot = cursor_->hot.load(std::memory_order_acquire)) {
-    if (hot->step->kind == StepKind::Op && matches(*hot, call)) return hot;
+    if ((*how = matches(*hot, call)) != Match::No) return hot;
     for (Instance* child = cursor_->first_child.load(std::memory_order_acquire); child;
          child = child->next_sibling.load(std::memory_order_acquire)) {
-      if (child == hot || child->step->kind != StepKind::Op) continue;
-      if (matches(*child, call)) {
+      if (child == hot) continue;
+      if ((*how = matches(*child, call)) != Match::No) {
         cursor_->hot.store(child, std::memory_order_release);
         return child;
       }
     }
   }
-  return instantiate(call);
+  Instance* const fresh = instantiate(call);
+  if (fresh) *how = matches(*fresh, call);
+  return fresh && *how != Match::No ? fresh : nullptr;
 }
 
 // First touch: the description is the guard, and the value is what it is now.
@@ -70,67 +91,86 @@ bool Invocation::bind_external(TensorImpl& tensor, const Instance& instance, siz
   if (!tensor.storage || tensor.storage->pending.load(std::memory_order_acquire) != nullptr) [[unlikely]] {
     if (tensor.is_lazy() || tensor.storage->pending.load(std::memory_order_acquire) != this) await_pending(tensor, false, where);
   }
-  if (externals_.size() <= index) {
-    std::lock_guard lock(mutex_);  // another thread may be reading the list
-    externals_.resize(index + 1);
-    checked_ids_.resize(index + 1, 0);
-    checked_for_.resize(index + 1, nullptr);
-    last_ids_.resize(index + 1, 0);
-  }
-  if (checked_ids_[index] != tensor.id || checked_for_[index] != &instance) {
+  Value& known = externals_[index];
+  const bool again = known.id == tensor.id;
+  if (!again || known.like != &instance) {
     if (!(tensor.spec == instance.externals[index - static_cast<size_t>(instance.step->first_external)])) return false;
-    checked_ids_[index] = tensor.id;
-    checked_for_[index] = &instance;
+    known.id = tensor.id;
+    known.like = &instance;
   }
-  // What was kept is not counted again: threads that share a weight would wait for its count.
-  if (externals_[index].get() != &tensor) externals_[index] = IntrusivePtr<TensorHead>(&tensor);
+  known.tensor = &tensor;
+  hold(tensor, again);
   return true;
 }
 
-// Compares without leaving a trace but for bindings past `bound_`, which nobody reads before advance() counts them.
-[[gnu::always_inline]] inline bool Invocation::compare(const Instance& instance, const OpCall& call) {
+// Whether nothing need be done to bind the tensor, which is that of the call before.
+[[gnu::always_inline]] inline bool Invocation::is_bound_as_before(const TensorImpl& tensor, const Value& known,
+                                                                  const Instance& instance) const {
+  return known.like == &instance && borrowing_ && tensor.storage && tensor.storage->pending.load(std::memory_order_acquire) == nullptr &&
+         (tensor.flags.load(std::memory_order_acquire) & (TensorHead::kBorrowed | TensorHead::kLazy)) == TensorHead::kBorrowed;
+}
+
+// Whoever hands it to an op has a handle, but maybe not until this call is over. The tensor of the call before is likely to be that of
+// other threads too, and is not counted: they would wait for its count.
+void Invocation::hold(TensorImpl& external, bool again) {
+  if (!again) {
+    held_.emplace_back(&external);
+    return;
+  }
+  borrows_ = true;
+  if (!borrowing_) borrowing_.emplace();
+  detail::borrow(external);
+}
+
+bool Invocation::is_held_elsewhere(const TensorImpl& external) const {
+  const auto counted = std::count_if(held_.begin(), held_.end(), [&](const auto& h) { return h.get() == &external; });
+  if (counted > 0) return external.use_count() > static_cast<uint32_t>(counted);
+  return !(external.flags.load(std::memory_order_acquire) & TensorHead::kDropped);
+}
+
+// Compares without leaving a trace but for bindings and scalars past this step's, which nobody reads before advance() counts them.
+Invocation::Match Invocation::matches(const Instance& instance, const OpCall& call) {
   const Step& step = *instance.step;
-  if (step.op != &call.op || step.inplace != call.inplace || ((step.ambient ^ ambient_word()) & step.ambient_mask) != 0) return false;
-  if (step.operand_count != call.operands.size() || step.attr_count != call.attrs.size()) return false;
+  if (step.op != &call.op || step.inplace != call.inplace || ((step.ambient ^ ambient_word()) & step.ambient_mask) != 0) return Match::No;
+  if (step.operand_count != call.operands.size() || step.attr_count != call.attrs.size()) return Match::No;
+  if (step.number >= known_steps_) [[unlikely]]
+    make_room_for_known_steps();
   int bound = bound_;
-  for (size_t i = 0; i < call.operands.size(); ++i) {
-    const RecordedOperand& recorded = step.operands[i];
-    const Operand& got = call.operands[i];
-    switch (recorded.kind) {
-      case Kind::None:
-        if (!got.is_none()) return false;
+  Match how = Match::Yes;
+  const RecordedOperand* recorded = step.operands.data();
+  const Operand* const end = call.operands.data() + call.operands.size();
+  for (const Operand* got = call.operands.data(); got != end; ++got, ++recorded) {
+    const auto index = static_cast<size_t>(recorded->index);
+    switch (recorded->kind) {
+      case Kind::Slot:  // what is no tensor has none, either
+        if (got->tensor != slots_[index].tensor || got->tensor->id != slots_[index].id) return Match::No;
         break;
-      case Kind::Scalar:
-        if (!got.is_scalar() || got.scalar.kind() != recorded.scalar.kind()) return false;
-        break;
-      case Kind::Slot: {
-        const auto index = static_cast<size_t>(recorded.index);
-        if (!got.is_tensor() || got.tensor != slots_[index].get() || got.tensor->id != slot_ids_[index]) return false;
-        break;
-      }
-      case Kind::External: {
-        if (!got.is_tensor()) return false;
-        const auto index = static_cast<size_t>(recorded.index);
-        if (recorded.index < bound) [[likely]] {
-          if (got.tensor != externals_[index].get() || got.tensor->id != checked_ids_[index]) return false;
+      case Kind::External:
+        if (recorded->index < bound) [[likely]] {
+          if (got->tensor != externals_[index].tensor || got->tensor->id != externals_[index].id) return Match::No;
           break;
         }
-        if (!bind_external(*got.tensor, instance, index, call.where)) return false;
-        bound = recorded.index + 1;
+        if (!got->is_tensor() || !bind_external(*got->tensor, instance, index, call.where)) return Match::No;
+        bound = recorded->index + 1;
         break;
-      }
+      case Kind::Scalar:
+        if (!got->is_scalar() || got->scalar.kind() != recorded->scalar.kind()) return Match::No;
+        scalars_[index] = got->scalar.bits();
+        if (got->scalar.bits() != recorded->scalar.bits()) [[unlikely]]
+          how = Match::OtherScalars;
+        break;
+      case Kind::None:
+        if (!got->is_none()) return Match::No;
+        break;
     }
   }
   // A leaf may not be written, and a view of it says so; whether it is one is not part of the description.
-  if (step.reads_leaf && leaf_flags(*call.operands[0].tensor) != step.leaf_flags) return false;
-  if (step.attr_count == 0) return true;
-  for (size_t i = 0; i < call.attrs.size(); ++i) {
-    if (!(instance.attrs[i].ref() == call.attrs[i])) return looks_elsewhere(instance, call);
+  if (step.reads_leaf && leaf_flags(*call.operands[0].tensor) != step.leaf_flags) return Match::No;
+  for (size_t i = 0; i < step.attr_count; ++i) {
+    if (!(instance.attrs[i].ref() == call.attrs[i])) return looks_elsewhere(instance, call) ? how : Match::No;
   }
-  return true;
+  return how;
 }
-
-bool Invocation::matches(const Instance& instance, const OpCall& call) { return compare(instance, call); }
 
 // A view may look at another place: its offset becomes an argument. Any other attribute that differs makes another step.
 bool Invocation::looks_elsewhere(const Instance& instance, const OpCall& call) const {
@@ -156,65 +196,72 @@ void Invocation::take_scalars(Step& step, const OpCall& call) {
   }
 }
 
+// The value that was kept for this slot does not serve any more.
 void Invocation::fresh_slot(const Instance& instance, size_t output) {
   const auto index = static_cast<size_t>(instance.step->first_slot) + output;
-  slots_[index] = make_tensor(instance.outputs[output], nullptr, 0);
-  slot_maker_[index] = &instance;
-  slot_ids_[index] = slot(static_cast<int>(index)).id;
+  let_go(index);
+  TensorImpl* const fresh = &impl_of(*make_tensor(instance.outputs[output], nullptr, 0).leave());
+  slots_[index] = {fresh, fresh->id, &instance};
+}
+
+void Invocation::let_go(size_t slot) noexcept {
+  if (TensorImpl* const tensor = std::exchange(slots_[slot].tensor, nullptr)) give_up_slot(*tensor);
 }
 
 [[gnu::always_inline]] inline void Invocation::make_lazy(const Instance& instance) {
   const Step& step = *instance.step;
-  for (size_t j = 0; j < static_cast<size_t>(step.outputs); ++j) {
-    const int number = step.first_slot + static_cast<int>(j);
-    const auto index = static_cast<size_t>(number);
-    IntrusivePtr<TensorHead>& head = slots_[index];
-    if (!head || head->use_count() != 1 || slot_maker_[index] != &instance || slot(number).id != slot_ids_[index]) [[unlikely]]
-      fresh_slot(instance, j);
-    TensorImpl& lazy = slot(number);
+  size_t output = 0;
+  do {
+    const int number = step.first_slot + static_cast<int>(output);
+    Value& value = slots_[static_cast<size_t>(number)];
+    if (value.tensor == nullptr || value.like != &instance || value.tensor->id != value.id) [[unlikely]]
+      fresh_slot(instance, output);
+    TensorImpl& lazy = *value.tensor;
     lazy.slot = number;
-    lazy.invocation = this;
-    lazy.flags.store(TensorHead::kLazy | step.output_flags[j], std::memory_order_release);
-  }
-  used_slots_ = step.slot_count();
+    lazy.invocation.store(this, std::memory_order_relaxed);
+    lazy.flags.store(TensorHead::kLazy | TensorHead::kSlot | step.output_flags[output], std::memory_order_release);
+    ++values_held;
+  } while (++output < static_cast<size_t>(step.outputs));
+  used_slots_ = static_cast<int>(step.slots_after);
 }
 
-void Invocation::make_room(const Step& step) {
-  std::lock_guard lock(mutex_);  // another thread may be reading the lists
-  scalars_.resize(std::max(scalars_.size(), static_cast<size_t>(step.scalar_count())));
-  slots_.resize(std::max(slots_.size(), static_cast<size_t>(step.slot_count())));
-  slot_maker_.resize(slots_.size(), nullptr);
-  slot_ids_.resize(slots_.size(), 0);
-}
-
-[[gnu::always_inline]] inline void Invocation::advance(Instance& instance, const OpCall& call) {
-  Step& step = *instance.step;
-  if (scalars_.size() < static_cast<size_t>(step.scalar_count()) || slots_.size() < static_cast<size_t>(step.slot_count())) [[unlikely]]
-    make_room(step);
-  if (step.scalars > 0) take_scalars(step, call);
-  if (step.is_view) take_offset(instance, call);
-  bound_ = step.external_count();
-  if (step.spreads_grad) {
-    TensorImpl& written = *call.operands[0].tensor;
-    written.spec.requires_grad = true;
-    written.flags.fetch_or(TensorHead::kNonLeaf, std::memory_order_relaxed);
-    written.description_changed();
-    redescribed(step);
-  }
-  if (!step.inplace)
-    make_lazy(instance);
-  else if (step.written_external >= 0)
-    external(step.written_external).storage->pending.store(this, std::memory_order_relaxed);
-  if (path_.size() == path_.capacity()) {
+[[gnu::always_inline]] inline void Invocation::go_on_to(Instance& instance) {
+  if (path_.full()) [[unlikely]] {
     std::lock_guard lock(mutex_);
-    path_.reserve(std::max<size_t>(64, 2 * path_.size()));
+    path_.make_room();
   }
   path_.push_back(&instance);
   cursor_ = &instance;
-  followed_.store(path_.size(), std::memory_order_release);
 }
 
-void Invocation::step_to(Instance& instance, const OpCall& call) { advance(instance, call); }
+[[gnu::always_inline]] inline void Invocation::advance(Instance& instance, const OpCall& call, Match how) {
+  Step& step = *instance.step;
+  bound_ = static_cast<int>(step.externals_after);
+  if (how == Match::OtherScalars) [[unlikely]]
+    take_scalars(step, call);
+  if (!step.makes_one_value) {
+    if (step.is_view) take_offset(instance, call);
+    if (step.spreads_grad) {
+      TensorImpl& written = *call.operands[0].tensor;
+      written.spec.requires_grad = true;
+      written.flags.fetch_or(TensorHead::kNonLeaf, std::memory_order_relaxed);
+      written.description_changed();
+      redescribed(step);
+    }
+    if (step.written_external >= 0) external(step.written_external).storage->pending.store(this, std::memory_order_relaxed);
+  }
+  if (step.outputs > 0) make_lazy(instance);
+  go_on_to(instance);
+}
+
+// The step is taken and nobody has asked for its values.
+void Invocation::step_to(Instance& instance, const OpCall& call, Match how) {
+  advance(instance, call, how);
+  for (int j = 0; j < instance.step->outputs; ++j) {
+    slot(instance.step->first_slot + j).slot = -1;
+    --values_held;
+  }
+}
 
 void Invocation::take_offset(Instance& instance, const OpCall& call) {
   Step& step = *instance.step;
@@ -245,32 +292,84 @@ void Invocation::lift(Step& step, int bit, const Scalar& recorded, const Scalar&
 void Invocation::redescribed(const Step& step) {
   const RecordedOperand& self = step.operands[0];
   const auto index = static_cast<size_t>(self.index);
-  if (self.kind == Kind::Slot) {
-    slot_ids_[index] = slot(self.index).id;
-    slot_maker_[index] = nullptr;  // not to be used again for another call
-  } else {
-    checked_ids_[index] = external(self.index).id;
-    checked_for_[index] = nullptr;
-  }
+  Value& known = self.kind == Kind::Slot ? slots_[index] : externals_[index];
+  known.id = known.tensor->id;
+  known.like = nullptr;  // a slot is not to be used again for another call
 }
 
-[[gnu::always_inline]] inline Tensor Invocation::result(const Step& step, const OpCall& call) const {
-  if (step.inplace) return Tensor(IntrusivePtr<TensorHead>(call.operands[0].tensor));
-  return Tensor(slots_[static_cast<size_t>(step.first_slot)]);
+// The usual step, without detours: it makes one value, from the values and the tensors that it is expected to. Null: it is not that.
+[[gnu::always_inline]] inline TensorImpl* Invocation::follow(const OpCall& call) {
+  Instance* const instance = cursor_->hot.load(std::memory_order_acquire);
+  if (instance == nullptr) return nullptr;
+  const Step& step = *instance->step;
+  if (step.op != &call.op || step.number >= known_steps_ || !step.makes_one_value || mode_ != Mode::Following) return nullptr;
+  if (((step.ambient ^ ambient_word()) & step.ambient_mask) != 0) return nullptr;
+  if (step.operand_count != call.operands.size() || step.attr_count != call.attrs.size() || call.inplace) return nullptr;
+  const Value* const slots = slots_.data();
+  const Value* const externals = externals_.data();
+  const auto bound = static_cast<size_t>(bound_);
+  uint64_t difference = 0;
+  const RecordedOperand* recorded = step.operands.data();
+  const Operand* const end = call.operands.data() + step.operand_count;
+  for (const Operand* got = call.operands.data(); got != end; ++got, ++recorded) {
+    const auto index = static_cast<size_t>(recorded->index);
+    if (recorded->kind == Kind::Slot) {  // what is no tensor has none, either
+      if (got->tensor != slots[index].tensor || got->tensor->id != slots[index].id) return nullptr;
+    } else if (recorded->kind == Kind::External) {
+      const Value& known = externals[index];
+      if (got->tensor != known.tensor || got->tensor == nullptr || got->tensor->id != known.id) return nullptr;
+      if (index >= bound && !is_bound_as_before(*got->tensor, known, *instance)) return nullptr;
+    } else if (recorded->kind == Kind::Scalar) {
+      if (!got->is_scalar() || got->scalar.kind() != recorded->scalar.kind()) return nullptr;
+      scalars_.data()[index] = got->scalar.bits();
+      difference |= static_cast<uint64_t>(got->scalar.bits() ^ recorded->scalar.bits());
+    } else if (!got->is_none()) {
+      return nullptr;
+    }
+  }
+  for (uint32_t i = 0; i < step.attr_count; ++i) {
+    if (!(instance->attrs[i].ref() == call.attrs[i])) return nullptr;
+  }
+  if (difference != 0 && !step.all_scalars_lifted()) [[unlikely]]
+    return nullptr;
+  Value& value = slots_.data()[static_cast<size_t>(step.first_slot)];
+  if (value.tensor == nullptr || value.like != instance || value.tensor->id != value.id) [[unlikely]]
+    fresh_slot(*instance, 0);
+  TensorImpl* const lazy = value.tensor;
+  lazy->slot = step.first_slot;
+  lazy->invocation.store(this, std::memory_order_relaxed);
+  lazy->flags.store(TensorHead::kLazy | TensorHead::kSlot | step.first_flag, std::memory_order_release);
+  ++values_held;
+  used_slots_ = static_cast<int>(step.slots_after);
+  bound_ = static_cast<int>(step.externals_after);
+  path_.push_back(instance);
+  cursor_ = instance;
+  return lazy;
 }
 
 Tensor Invocation::op(const OpCall& call) {
-  if (!borrowed_.empty() && is_on_borrowed(call)) [[unlikely]]
-    return std::move(run_at_once(call).at(0));
+  if (size_reads_ == nullptr && lent_.empty()) [[likely]] {
+    if (TensorImpl* const value = follow(call)) [[likely]]
+      return Tensor(IntrusivePtr<TensorHead>::first(value));
+  }
+  return op_otherwise(call);
+}
+
+Tensor Invocation::op_otherwise(const OpCall& call) {
+  if (!lent_.empty() && is_on_lent(call)) return std::move(run_at_once(call).at(0));
   if (size_reads_) [[unlikely]]
     return op_noting_uses(call);
-  if (mode_ == Mode::Following) [[likely]] {
-    Instance* instance = cursor_->hot.load(std::memory_order_acquire);
-    if (!instance || instance->step->kind != StepKind::Op || !compare(*instance, call)) [[unlikely]]
-      instance = match(call);
-    if (instance) [[likely]] {
-      advance(*instance, call);
-      return result(*instance->step, call);
+  if (mode_ == Mode::Following) {
+    Match how = Match::No;
+    if (Instance* const instance = match(call, &how)) {
+      advance(*instance, call, how);
+      const Step& step = *instance->step;
+      if (step.outputs == 0) return {};         // in place: the caller has it
+      for (int j = 1; j < step.outputs; ++j) {  // nobody asks for it
+        slot(step.first_slot + j).slot = -1;
+        --values_held;
+      }
+      return Tensor(IntrusivePtr<TensorHead>::first(&slot(step.first_slot)));
     }
     if (must_begin_segment(call)) {
       end_segment(StepKind::Escape, call.where);
@@ -282,17 +381,19 @@ Tensor Invocation::op(const OpCall& call) {
 }
 
 std::vector<Tensor> Invocation::op_many(const OpCall& call) {
-  if (!borrowed_.empty() && is_on_borrowed(call)) [[unlikely]]
+  if (!lent_.empty() && is_on_lent(call)) [[unlikely]]
     return run_at_once(call);
   if (size_reads_) [[unlikely]]
     return op_many_noting_uses(call);
   if (mode_ == Mode::Following) {
-    if (Instance* instance = match(call)) {
-      advance(*instance, call);
+    Match how = Match::No;
+    if (Instance* instance = match(call, &how)) {
+      advance(*instance, call, how);
       const Step& step = *instance->step;
       std::vector<Tensor> all;
-      if (step.inplace) all.push_back(result(step, call));
-      for (int j = 0; j < step.outputs; ++j) all.emplace_back(slots_[static_cast<size_t>(step.first_slot + j)]);
+      if (step.inplace) all.emplace_back(IntrusivePtr<TensorHead>(call.operands[0].tensor));
+      all.reserve(static_cast<size_t>(step.outputs));
+      for (int j = 0; j < step.outputs; ++j) all.emplace_back(IntrusivePtr<TensorHead>::first(&slot(step.first_slot + j)));
       return all;
     }
     if (must_begin_segment(call)) {
@@ -374,9 +475,7 @@ void Invocation::end_segment(StepKind kind, std::source_location where) {
   }
   if (kind == StepKind::Return && !recorded_ && all_compiled_) hit_return_ = end;
   if (cursor_->hot.load(std::memory_order_relaxed) != end) cursor_->hot.store(end, std::memory_order_release);
-  path_.push_back(end);
-  followed_.store(path_.size(), std::memory_order_release);
-  cursor_ = end;
+  go_on_to(*end);
   start_next_segment();
 }
 
@@ -407,10 +506,10 @@ std::vector<int64_t> Invocation::scalars_of(const follow::Variant& variant) cons
 
 follow::InputRef Invocation::describe(const TensorImpl& tensor) const {
   for (int i = 0; i < used_slots_; ++i) {
-    if (slots_[static_cast<size_t>(i)].get() == &tensor) return {true, i};
+    if (slots_[static_cast<size_t>(i)].tensor == &tensor) return {true, i};
   }
   for (int i = 0; i < bound_; ++i) {
-    if (externals_[static_cast<size_t>(i)].get() == &tensor) return {false, i};
+    if (&external(i) == &tensor) return {false, i};
   }
   return {};
 }
@@ -418,17 +517,27 @@ follow::InputRef Invocation::describe(const TensorImpl& tensor) const {
 std::vector<int> Invocation::alive_slots() const {
   std::vector<int> alive;
   for (int i = segment_first_slot_; i < used_slots_; ++i) {
-    if (slots_[static_cast<size_t>(i)]->use_count() > 1) alive.push_back(i);
+    if (is_held(i)) alive.push_back(i);
   }
   return alive;
 }
 
 // Whether `variant` computes this call: everything user code still holds is an output, and the numbers baked in are those seen.
 bool Invocation::serves(const follow::Variant& variant) const {
-  const std::vector<bool>& kept = variant.is_output;
-  for (int i = segment_first_slot_; i < used_slots_; ++i) {
-    if (!kept[static_cast<size_t>(i - segment_first_slot_)] && slots_[static_cast<size_t>(i)]->use_count() > 1) return false;
+  // When as many values are held as there are outputs, and those are, the others are not.
+  const auto is_output_held = [this](int output) { return is_held(output); };
+  if (segment_first_slot_ == 0 && values_held == static_cast<int64_t>(variant.outputs.size()) &&
+      std::all_of(variant.outputs.begin(), variant.outputs.end(), is_output_held))
+    return has_its_numbers(variant);
+  const Value* const first = slots_.data() + segment_first_slot_;
+  const Value* const end = slots_.data() + used_slots_;
+  for (const Value* value = first; value != end; ++value) {
+    if (value->tensor->slot >= 0 && has_handles(*value->tensor) && !variant.is_output[static_cast<size_t>(value - first)]) return false;
   }
+  return has_its_numbers(variant);
+}
+
+bool Invocation::has_its_numbers(const follow::Variant& variant) const {
   if (variant.lifts_seen == tree_.lifts.load(std::memory_order_acquire)) return true;  // nothing was lifted since it was compiled
   for (size_t s = segment_begin_; s < path_.size(); ++s) {
     const Step& step = step_at(s);
@@ -459,42 +568,64 @@ bool Invocation::run_compiled(Instance& end) {
   if (executed_ > segment_begin_) return false;  // another thread has asked for a value: the rest runs op by op
   if (!is_served(end)) return false;
   const follow::Variant& variant = *last_variant_;
-  inputs_.clear();
-  outputs_.clear();
-  run_scalars_.clear();
-  for (const follow::InputRef& ref : variant.inputs) inputs_.push_back(ref.slot ? &slot(ref.index) : &external(ref.index));
-  for (int number : variant.outputs) outputs_.push_back(&slot(number));
-  for (int number : variant.scalars) run_scalars_.push_back(scalars_[static_cast<size_t>(number)]);
-  switch (follow::run_variant(variant, inputs_, run_scalars_, outputs_, scratch_)) {
+  const auto inputs = first_of(inputs_, variant.inputs.size());
+  const auto outputs = first_of(outputs_, variant.outputs.size());
+  const auto scalars = first_of(run_scalars_, variant.scalars.size());
+  std::transform(variant.inputs.begin(), variant.inputs.end(), inputs.begin(),
+                 [this](const follow::InputRef& ref) { return ref.slot ? &slot(ref.index) : &external(ref.index); });
+  std::transform(variant.outputs.begin(), variant.outputs.end(), outputs.begin(), [this](int number) { return &slot(number); });
+  std::transform(variant.scalars.begin(), variant.scalars.end(), scalars.begin(),
+                 [this](int number) { return scalars_[static_cast<size_t>(number)]; });
+  switch (follow::run_variant(variant, inputs, scalars, outputs, scratch_)) {
     case follow::RunResult::Done: break;
     case follow::RunResult::Aliased: host_.on_op_by_op("inputs share memory that the function writes"); return false;
     case follow::RunResult::DataError: return false;  // op by op gives the effects, the error and the line that eager has
   }
+  for (int number : variant.outputs) publish(number, end.step->kind == StepKind::Return);
+  outputs_of_segments_.insert(outputs_of_segments_.end(), variant.outputs.begin(), variant.outputs.end());
   executed_ = path_.size();
   return true;
 }
 
-// Lets go of what this call touched. Slots that user code holds become ordinary tensors; the others are kept for the next call.
-void Invocation::end(bool keep_captured) noexcept {
-  for (int i = 0; i < bound_; ++i) {
-    const auto index = static_cast<size_t>(i);
-    if (keep_captured && last_ids_[index] == checked_ids_[index]) continue;  // captured, and the same as in the call before
-    const bool argument = std::find(arguments_.begin(), arguments_.end(), externals_[index].get()) != arguments_.end();
-    last_ids_[index] = argument ? 0 : checked_ids_[index];
-    externals_[index].reset();
+// The value has been computed. `for_good`: user code is over, and what it holds is not kept for the next call.
+void Invocation::publish(int number, bool for_good) {
+  Value& value = slots_[static_cast<size_t>(number)];
+  TensorImpl& tensor = *value.tensor;
+  const bool leaves = for_good && has_handles(tensor);
+  const uint32_t gone = leaves ? TensorHead::kLazy | TensorHead::kSlot : TensorHead::kLazy;
+  const uint32_t before = tensor.flags.fetch_and(~gone, std::memory_order_acq_rel);
+  if (!leaves) return;
+  value.id = 0;  // its address still tells which value a result is
+  if (before & TensorHead::kDropped) {
+    value.tensor = nullptr;
+    destroy(&tensor);
   }
-  for (int i = 0; i < used_slots_; ++i) {
-    IntrusivePtr<TensorHead>& head = slots_[static_cast<size_t>(i)];
-    if (!head) continue;
-    if (head->use_count() == 1)
-      slot(i).storage.reset();
-    else
-      head.reset();
+}
+
+// Lets go of what this call touched. Slots that user code holds become ordinary tensors; the others are kept for the next call.
+void Invocation::end() noexcept {
+  if (all_compiled_ && !recorded_) {  // the other slots had neither handles nor memory when their segment had run
+    for (int i : outputs_of_segments_) end_slot(static_cast<size_t>(i));
+  } else {
+    for (int i = 0; i < used_slots_; ++i) end_slot(static_cast<size_t>(i));
   }
   bound_ = used_slots_ = 0;
   arguments_ = {};
   reads_.clear();
-  borrowed_.clear();
+  lent_.clear();
+  held_.clear();
+  borrowing_.reset();
+}
+
+void Invocation::end_slot(size_t slot) noexcept {
+  constexpr uint32_t kKnownElsewhere = TensorHead::kCaptured | TensorHead::kBorrowed | TensorHead::kRegistered;
+  if (slots_[slot].id == 0) slots_[slot].tensor = nullptr;  // published for good
+  TensorImpl* const tensor = slots_[slot].tensor;
+  if (tensor == nullptr) return;
+  if (has_handles(*tensor) || (tensor->flags.load(std::memory_order_relaxed) & kKnownElsewhere) != 0)
+    let_go(slot);
+  else
+    tensor->storage.reset();
 }
 
 }  // namespace tailor

@@ -10,12 +10,15 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "frontend/captured.h"
 #include "frontend/dispatch.h"
 #include "frontend/follow/difference.h"
+#include "frontend/follow/path.h"
 #include "frontend/follow/run_variant.h"
 #include "frontend/follow/trace.h"
 #include "frontend/size_reads.h"
@@ -68,7 +71,7 @@ class alignas(64) Invocation final : public OpInterceptor, public TensorDirector
   ~Invocation() override;
 
   /// Begins a call; `arguments` are its tensors (null for undefined ones), valid until the end. `sizes`: of those dims that vary.
-  void begin(std::span<TensorImpl* const> arguments, std::span<const int64_t> sizes = {});
+  void begin(std::span<TensorHead* const> arguments, std::span<const int64_t> sizes = {});
   /// What the ops of this call take from SymInts is noted in `reads`, until null is given.
   void note_sizes(SizeReads* reads) { size_reads_ = reads; }
   /// Instead of user code, right after begin(): follows `path` with the externals that are `captured` (null for arguments). False where it
@@ -78,15 +81,14 @@ class alignas(64) Invocation final : public OpInterceptor, public TensorDirector
   /// Nothing of what was followed is done; begin() may be called again.
   void unfollow() noexcept;
   /// Values of this call by number; undefined for negative ones.
-  std::vector<Tensor> slots_by_number(std::span<const int> numbers) const;
+  std::vector<Tensor> slots_by_number(std::span<const int> numbers);
   std::optional<SizedTensor> find(const TensorImpl& tensor) const override;
   /// User code returned and its result is held by the caller: computes what is still pending.
   void finish();
   /// Which value of this call a tensor is; ask between finish() and end().
   follow::InputRef describe(const TensorImpl& tensor) const;
-  /// Lets go of what this call touched; the next call may begin. `keep_captured`: tensors that are no arguments, and were the same in the
-  /// call before, are held until another takes their place.
-  void end(bool keep_captured = false) noexcept;
+  /// Lets go of what this call touched; the next call may begin.
+  void end() noexcept;
   /// User code threw: what eager would have done by then is done. Never throws; returns the error that eager would have met before
   /// user code came to its own, if there is one.
   std::exception_ptr abandon() noexcept;
@@ -95,7 +97,7 @@ class alignas(64) Invocation final : public OpInterceptor, public TensorDirector
   std::vector<Tensor> op_many(const OpCall& call) override;
   void host_access(TensorImpl& tensor, bool write, std::source_location where) override;
   void host_read(HostRead read) override { reads_.push_back(std::move(read)); }
-  void borrows(const IntrusivePtr<Storage>& storage) override;
+  void lends(const IntrusivePtr<Storage>& storage) override;
 
   /// A mode of the process is about to change: what was followed under the old one is computed under it.
   void mode_change();
@@ -108,28 +110,46 @@ class alignas(64) Invocation final : public OpInterceptor, public TensorDirector
   bool recorded() const { return recorded_; }
   /// The first step of this call that was not there before; null when there is none.
   const follow::Step* first_new_step() const { return first_new_step_; }
-  const OwnVector<follow::Instance*>& path() const { return path_; }
+  const follow::Path& path() const { return path_; }
   /// The compiled form that the last segment ran as, or would run as in an equal call; null when there is none.
   const follow::Variant* last_variant() const { return last_variant_; }
   /// The values of its scalars in this call.
   std::vector<int64_t> scalars_of(const follow::Variant& variant) const;
-  std::span<const IntrusivePtr<TensorHead>> externals() const { return {externals_.data(), static_cast<size_t>(bound_)}; }
+  int external_count() const { return bound_; }
+  TensorImpl& external(int i) const { return *externals_[static_cast<size_t>(i)].tensor; }
+  /// Whether anybody but this call has a handle to an external.
+  bool is_held_elsewhere(const TensorImpl& external) const;
   /// What keeps the instances of its path.
   const std::vector<std::shared_ptr<follow::Binding>>& bindings() const { return bindings_; }
   /// The numbers that its ops have taken, by number along the path.
   std::vector<int64_t> numbers() const { return {scalars_.begin(), scalars_.end()}; }
   /// What user code has read in this call, in order.
   std::span<const HostRead> reads() const { return reads_; }
-  uint64_t ops_followed() const { return static_cast<uint64_t>(followed_.load(std::memory_order_relaxed)); }
+  uint64_t ops_followed() const { return path_.size(); }
 
  private:
   enum class Mode : uint8_t { Following, Recording, Eager };
 
-  follow::Instance* match(const OpCall& call);
-  bool matches(const follow::Instance& instance, const OpCall& call);
-  bool compare(const follow::Instance& instance, const OpCall& call);
-  void make_room(const follow::Step& step);
+  /// A tensor by its number along the path.
+  struct Value {
+    TensorImpl* tensor = nullptr;
+    uint64_t id = 0;                         // it has as long as its description stays
+    const follow::Instance* like = nullptr;  // whose description it was made for, or was compared with
+  };
+  enum class Match : uint8_t { No, Yes, OtherScalars };
+
+  follow::Instance* match(const OpCall& call, Match* how);
+  Match matches(const follow::Instance& instance, const OpCall& call);
+  void make_room(const follow::Room& room);
+  void make_room_for_known_steps();
+  TensorImpl* follow(const OpCall& call);
+  Tensor op_otherwise(const OpCall& call);
   void fresh_slot(const follow::Instance& instance, size_t output);
+  void let_go(size_t slot) noexcept;
+  void publish(int number, bool for_good);
+  void end_slot(size_t slot) noexcept;
+  bool is_bound_as_before(const TensorImpl& tensor, const Value& known, const follow::Instance& instance) const;
+  void hold(TensorImpl& external, bool again);
   bool bind_external(TensorImpl& tensor, const follow::Instance& instance, size_t index, std::source_location where);
   bool looks_elsewhere(const follow::Instance& instance, const OpCall& call) const;
   follow::Instance* instantiate(const OpCall& call);
@@ -138,32 +158,34 @@ class alignas(64) Invocation final : public OpInterceptor, public TensorDirector
   follow::Step* step_in_other_sizes(const OpCall& call, bool* fork) const;
   follow::Instance* add_instance(std::unique_ptr<follow::Instance> fresh, bool fork);
   bool is_own_slot(const TensorImpl& tensor) const {
-    return tensor.invocation == this && tensor.slot < used_slots_ && slots_[static_cast<size_t>(tensor.slot)].get() == &tensor &&
-           slot_ids_[static_cast<size_t>(tensor.slot)] == tensor.id;
+    if (tensor.invocation.load(std::memory_order_relaxed) != this || tensor.slot < 0 || tensor.slot >= used_slots_) return false;
+    const Value& known = slots_[static_cast<size_t>(tensor.slot)];
+    return known.tensor == &tensor && known.id == tensor.id;
   }
   bool is_in_other_sizes(const follow::Step& step, const follow::Instance& seen, const OpCall& call) const;
-  follow::Instance* instance_of(follow::Step& step, const OpCall& call);
+  follow::Instance* instance_of(follow::Step& step, const OpCall& call, Match* how);
   template <class Dispatch>
   auto noting_uses(const OpCall& call, Dispatch&& dispatch);
   Tensor op_noting_uses(const OpCall& call);
   std::vector<Tensor> op_many_noting_uses(const OpCall& call);
-  void advance(follow::Instance& instance, const OpCall& call);
-  void step_to(follow::Instance& instance, const OpCall& call);  // advance() for other files
+  void step_to(follow::Instance& instance, const OpCall& call, Match how);
+  void advance(follow::Instance& instance, const OpCall& call, Match how);
+  void go_on_to(follow::Instance& instance);
   void take_scalars(follow::Step& step, const OpCall& call);
   void take_offset(follow::Instance& instance, const OpCall& call);
   void lift(follow::Step& step, int bit, const Scalar& recorded, const Scalar& got);
   void make_lazy(const follow::Instance& instance);
   void redescribed(const follow::Step& step);
-  Tensor result(const follow::Step& step, const OpCall& call) const;
   follow::Binding& binding() { return *bindings_.back(); }
   follow::Step& step_at(size_t i) const { return *path_[i]->step; }
   std::vector<Tensor> record(const OpCall& call);
   void diverge(const OpCall* call, follow::StepKind kind, std::source_location where);
   bool must_begin_segment(const OpCall& call) const;
-  bool is_on_borrowed(const OpCall& call) const;
+  bool is_on_lent(const OpCall& call) const;
   std::vector<Tensor> run_at_once(const OpCall& call);
   void end_segment(follow::StepKind kind, std::source_location where);
   bool serves(const follow::Variant& variant) const;
+  bool has_its_numbers(const follow::Variant& variant) const;
   bool run_compiled(follow::Instance& end);
   bool is_served(follow::Instance& end);
   bool other_thread_has_compiled();
@@ -190,8 +212,8 @@ class alignas(64) Invocation final : public OpInterceptor, public TensorDirector
   int external_number(TensorImpl& tensor, follow::Step& step, follow::Instance& instance);
   void start_next_segment();
   void drop_dead_slots();
-  TensorImpl& slot(int i) const { return *static_cast<TensorImpl*>(slots_[static_cast<size_t>(i)].get()); }
-  TensorImpl& external(int i) const { return *static_cast<TensorImpl*>(externals_[static_cast<size_t>(i)].get()); }
+  TensorImpl& slot(int i) const { return *slots_[static_cast<size_t>(i)].tensor; }
+  bool is_held(int slot) const { return has_handles(this->slot(slot)); }
   TensorImpl& tensor_of(const follow::RecordedOperand& operand) const {
     return operand.kind == follow::RecordedOperand::Kind::Slot ? slot(operand.index) : external(operand.index);
   }
@@ -202,35 +224,37 @@ class alignas(64) Invocation final : public OpInterceptor, public TensorDirector
   Mode mode_ = Mode::Following;
   bool recorded_ = false;
   SizeReads* size_reads_ = nullptr;
+  uint32_t known_steps_ = 0;  // while following: there is room for all numbers of steps below
   follow::Instance* cursor_ = nullptr;
   std::vector<std::shared_ptr<follow::Binding>> bindings_;  // of the arguments, and of each fork since
-  OwnVector<follow::Instance*> path_;                       // every step since the root, ends included
-  std::atomic<size_t> followed_{0};                         // path_.size(), for other threads
+  follow::Path path_;                                       // every step since the root, ends included
   size_t executed_ = 0;                                     // steps of path_ whose effects have happened
   size_t segment_begin_ = 0;                                // first step of the current segment
   int segment_first_slot_ = 0;
-  OwnVector<IntrusivePtr<TensorHead>> slots_;
-  OwnVector<const follow::Instance*> slot_maker_;  // what each slot's description was made for
-  OwnVector<uint64_t> slot_ids_;
+  // A slot's tensor outlives its last handle (TensorHead::kSlot), so that the next call can hand it out again without allocating or
+  // counting.
+  OwnVector<Value> slots_;
   int used_slots_ = 0;
-  OwnVector<IntrusivePtr<TensorHead>> externals_;
-  OwnVector<uint64_t> last_ids_;     // external i of the call before, unless it was an argument
-  OwnVector<uint64_t> checked_ids_;  // the id under which external i was last compared with checked_for_[i]
-  OwnVector<const follow::Instance*> checked_for_;
+  // Tensors that are the same as in the call before are borrowed, the others held.
+  OwnVector<Value> externals_;
+  std::optional<detail::Region> borrowing_;
+  bool borrows_ = false;  // a call has: the next ones are likely to
+  std::vector<IntrusivePtr<TensorHead>> held_;
   int bound_ = 0;
   OwnVector<int64_t> scalars_;  // values of this call by number along the path
   OwnVector<int> live_slots_;   // recording: slots that user code may still hold
-  std::span<TensorImpl* const> arguments_;
+  OwnVector<int> outputs_of_segments_;
+  std::span<TensorHead* const> arguments_;
   OwnVector<int64_t> sizes_;  // that bindings_ begins with
   std::vector<HostRead> reads_;
-  std::vector<IntrusivePtr<Storage>> borrowed_;  // by tensors that user code has made in this call on memory of its own
+  std::vector<IntrusivePtr<Storage>> lent_;  // by tensors that user code has made in this call on memory of its own
   OwnVector<TensorImpl*> inputs_, outputs_;  // of the segment under way
   OwnVector<int64_t> run_scalars_;
   follow::RunScratch scratch_;
   const follow::Instance* hit_return_ = nullptr;
   const follow::Variant* last_variant_ = nullptr;
   const follow::Step* first_new_step_ = nullptr;
-  bool all_compiled_ = true;
+  bool all_compiled_ = true;  // since begin(): nothing was recorded or run op by op
 };
 
 }  // namespace tailor

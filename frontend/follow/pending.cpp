@@ -48,7 +48,7 @@ class Pin {
 void redeem(TensorImpl& impl, bool, std::source_location where) {
   if (impl.is_lazy()) {
     {
-      const Pin pin(impl.invocation);
+      const Pin pin(static_cast<Invocation*>(impl.invocation.load(std::memory_order_relaxed)));
       if (pin.get()) pin.get()->compute_for_other_thread(impl);
     }
     check(!impl.is_lazy(), "this tensor was never computed: the compiled call that it belongs to ended with an error, at ",

@@ -102,14 +102,12 @@ void Invocation::drop_unexecuted() noexcept {
     if (written >= 0) external(written).storage->pending.compare_exchange_strong(mine, nullptr);
   }
   for (int i = failed.first_slot; i < used_slots_; ++i) {
-    if (slot(i).is_lazy()) slot(i).invocation = nullptr;  // says so when it is read
-    slots_[static_cast<size_t>(i)].reset();
+    if (slot(i).is_lazy()) slot(i).invocation.store(nullptr, std::memory_order_relaxed);  // says so when it is read
+    let_go(static_cast<size_t>(i));
   }
-  for (int i = failed.first_external; i < bound_; ++i) externals_[static_cast<size_t>(i)].reset();
   used_slots_ = failed.first_slot;
   bound_ = failed.first_external;
-  path_.resize(executed_);
-  followed_.store(executed_, std::memory_order_release);
+  path_.cut(executed_);
   cursor_ = path_.empty() ? bindings_.front()->first() : path_.back();
 }
 
@@ -173,26 +171,22 @@ void Invocation::compute_for_other_thread(const TensorImpl& wanted) {
     return;
   const bool needed =
       wanted.is_lazy() ? wanted.invocation == this : wanted.storage && wanted.storage->pending.load(std::memory_order_acquire) == this;
-  if (needed) run_op_by_op(followed_.load(std::memory_order_acquire));
+  if (needed) run_op_by_op(path_.size());
 }
 
 // ---- recording -----------------------------------------------------------------------------------------------------
 
 int Invocation::external_number(TensorImpl& tensor, Step& step, Instance& instance) {
   for (int i = 0; i < bound_; ++i) {
-    if (externals_[static_cast<size_t>(i)].get() == &tensor && checked_ids_[static_cast<size_t>(i)] == tensor.id) return i;
+    if (&external(i) == &tensor && externals_[static_cast<size_t>(i)].id == tensor.id) return i;
   }
   const auto index = static_cast<size_t>(bound_);
   if (externals_.size() <= index) {
     std::lock_guard lock(mutex_);
     externals_.resize(index + 1);
-    checked_ids_.resize(index + 1, 0);
-    checked_for_.resize(index + 1, nullptr);
-    last_ids_.resize(index + 1, 0);
   }
-  externals_[index] = IntrusivePtr<TensorHead>(&tensor);
-  checked_ids_[index] = tensor.id;
-  checked_for_[index] = nullptr;
+  externals_[index] = {&tensor, tensor.id, nullptr};
+  hold(tensor, false);
   const auto argument = std::find(arguments_.begin(), arguments_.end(), &tensor);
   step.external_arguments.push_back(argument == arguments_.end() ? -1 : static_cast<int>(argument - arguments_.begin()));
   instance.externals.push_back(tensor.spec);
@@ -261,7 +255,6 @@ std::vector<Tensor> Invocation::record(const OpCall& call) {
   try {
     results = run_eager_many(call);
   } catch (...) {
-    for (int i = bound_before; i < bound_; ++i) externals_[static_cast<size_t>(i)].reset();
     bound_ = bound_before;
     throw;
   }
@@ -283,8 +276,6 @@ std::vector<Tensor> Invocation::record(const OpCall& call) {
     }
   }
 
-  step->operand_count = static_cast<uint32_t>(step->operands.size());
-  step->attr_count = static_cast<uint32_t>(instance->attrs.size());
   step->ambient_mask = modes_that_matter(call, instance->outputs);
   step->outputs = static_cast<int>(instance->outputs.size());
   Instance* added_instance = nullptr;
@@ -299,13 +290,10 @@ std::vector<Tensor> Invocation::record(const OpCall& call) {
   const auto slot_count = static_cast<size_t>(added->slot_count());
   {
     std::lock_guard lock(mutex_);
-    if (slots_.size() < slot_count) {
-      slots_.resize(slot_count);
-      slot_maker_.resize(slot_count, nullptr);
-      slot_ids_.resize(slot_count, 0);
-    }
+    slots_.resize(std::max(slots_.size(), slot_count));
     scalars_.resize(std::max(scalars_.size(), static_cast<size_t>(added->scalar_count())));
     std::copy(values.begin(), values.end(), scalars_.begin() + added->first_scalar);
+    if (path_.full()) path_.make_room();
     path_.push_back(added_instance);
     executed_ = path_.size();
   }
@@ -313,17 +301,18 @@ std::vector<Tensor> Invocation::record(const OpCall& call) {
   for (int j = 0; j < added->outputs; ++j) {
     auto* impl = static_cast<TensorImpl*>(results[static_cast<size_t>(j)].head());
     const int index = added->first_slot + j;
-    impl->invocation = this;
+    internal_check(!(impl->flags.load(std::memory_order_relaxed) & TensorHead::kSlot), call.op.name, " gave one tensor twice");
+    let_go(static_cast<size_t>(index));
+    impl->invocation.store(this, std::memory_order_relaxed);
     impl->slot = index;
-    slots_[static_cast<size_t>(index)] = results[static_cast<size_t>(j)].pointer();
-    slot_maker_[static_cast<size_t>(index)] = nullptr;
-    slot_ids_[static_cast<size_t>(index)] = impl->id;
+    impl->flags.fetch_or(TensorHead::kSlot, std::memory_order_release);
+    ++values_held;
+    slots_[static_cast<size_t>(index)] = {impl, impl->id, nullptr};
     live_slots_.push_back(index);
   }
   used_slots_ = added->slot_count();
   if (!fork) cursor_->hot.store(added_instance, std::memory_order_release);
   cursor_ = added_instance;
-  followed_.store(path_.size(), std::memory_order_release);
   drop_dead_slots();
   return results;
 }
@@ -331,7 +320,7 @@ std::vector<Tensor> Invocation::record(const OpCall& call) {
 // Recording holds every value it saw; the memory of those that user code has let go of is given back.
 void Invocation::drop_dead_slots() {
   std::erase_if(live_slots_, [&](int i) {
-    if (slots_[static_cast<size_t>(i)]->use_count() > 1) return false;
+    if (is_held(i)) return false;
     slot(i).storage.reset();
     return true;
   });
@@ -339,6 +328,7 @@ void Invocation::drop_dead_slots() {
 
 std::exception_ptr Invocation::abandon() noexcept {
   std::exception_ptr earlier;
+  all_compiled_ = false;
   try {
     if (mode_ == Mode::Following) run_what_was_followed();
   } catch (...) { earlier = std::current_exception(); }  // values not computed stay so

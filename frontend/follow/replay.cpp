@@ -50,12 +50,12 @@ std::vector<Tensor> Invocation::op_many_noting_uses(const OpCall& call) {
 }
 
 /// What `step` is in this call, known or by the op's rules; null where it is something else.
-Instance* Invocation::instance_of(Step& step, const OpCall& call) {
+Instance* Invocation::instance_of(Step& step, const OpCall& call, Match* how) {
   const Instance* seen = nullptr;
   for (Instance* child = cursor_->first_child.load(std::memory_order_acquire); child;
        child = child->next_sibling.load(std::memory_order_acquire)) {
     if (child->step != &step) continue;
-    if (matches(*child, call)) return child;
+    if ((*how = matches(*child, call)) != Match::No) return child;
     seen = child;
   }
   if (!is_instance_of(step, call, false) || (seen && !is_in_other_sizes(step, *seen, call))) return nullptr;
@@ -65,7 +65,7 @@ Instance* Invocation::instance_of(Step& step, const OpCall& call) {
     if (fresh->outputs[i].rank() != step.output_specs[i].rank()) return nullptr;  // user code may have looked
   }
   Instance* instance = add_instance(std::move(fresh), seen != nullptr);
-  return matches(*instance, call) ? instance : nullptr;
+  return (*how = matches(*instance, call)) != Match::No ? instance : nullptr;
 }
 
 bool Invocation::follow_path(const follow::SymbolicPath& path, std::span<TensorImpl* const> captured, std::string* why_not,
@@ -76,7 +76,7 @@ bool Invocation::follow_path(const follow::SymbolicPath& path, std::span<TensorI
       const Invocation& self = static_cast<const Context*>(context)->self;
       const auto index = static_cast<size_t>(tensor.index);
       if (tensor.kind == SizedTensor::Kind::Argument)
-        return index < self.arguments_.size() && self.arguments_[index] ? &self.arguments_[index]->spec : nullptr;
+        return index < self.arguments_.size() && self.arguments_[index] ? &impl_of(*self.arguments_[index]).spec : nullptr;
       return tensor.index < self.used_slots_ ? &self.slot(tensor.index).spec : nullptr;
     }
   } context{*this};
@@ -99,7 +99,8 @@ bool Invocation::follow_path(const follow::SymbolicPath& path, std::span<TensorI
         case Kind::Slot: operands.emplace_back(&slot(o.index)); break;
         case Kind::External: {
           const int argument = path.externals[static_cast<size_t>(o.index)];
-          TensorImpl* tensor = argument >= 0 ? arguments_[static_cast<size_t>(argument)] : captured[static_cast<size_t>(o.index)];
+          TensorImpl* tensor =
+              argument >= 0 ? static_cast<TensorImpl*>(arguments_[static_cast<size_t>(argument)]) : captured[static_cast<size_t>(o.index)];
           if (!tensor) return refuse("an argument is not there");
           operands.emplace_back(tensor);
           break;
@@ -129,18 +130,29 @@ bool Invocation::follow_path(const follow::SymbolicPath& path, std::span<TensorI
     const std::vector<ir::AttrRef> refs(attrs.begin(), attrs.end());
     detail::thread_ambient = step.ambient & 0xff;
     const OpCall call{*step.op, operands, refs, step.inplace, step.where};
-    Instance* instance = instance_of(step, call);
+    Match how = Match::No;
+    Instance* instance = instance_of(step, call, &how);
     if (!instance) return refuse(std::string(step.op->name) + " is something else in these sizes");
-    step_to(*instance, call);
+    step_to(*instance, call, how);
   }
   *difference = values.difference(names);
   if (*difference) return refuse("a fact about sizes does not hold");
   return true;
 }
 
-std::vector<Tensor> Invocation::slots_by_number(std::span<const int> numbers) const {
+std::vector<Tensor> Invocation::slots_by_number(std::span<const int> numbers) {
   std::vector<Tensor> all;
-  for (int number : numbers) all.push_back(number < 0 ? Tensor() : Tensor(slots_[static_cast<size_t>(number)]));
+  for (int number : numbers) {
+    if (number < 0) {
+      all.emplace_back();
+    } else if (TensorImpl& value = slot(number); has_handles(value)) {
+      all.emplace_back(IntrusivePtr<TensorHead>(&value));
+    } else {
+      value.slot = number;
+      ++values_held;
+      all.emplace_back(IntrusivePtr<TensorHead>::first(&value));
+    }
+  }
   return all;
 }
 

@@ -1,7 +1,6 @@
 #include "frontend/follow/run_variant.h"
 
 #include <chrono>
-#include <optional>
 #include <utility>
 
 #include "runtime/trace.h"
@@ -52,29 +51,27 @@ RunResult run_variant(const Variant& variant, std::span<TensorImpl* const> input
                       std::span<TensorImpl* const> outputs, RunScratch& scratch) {
   if (!variant.written.empty() && written_memory_is_shared(variant, inputs)) return RunResult::Aliased;
 
-  auto& [in, out, fresh] = scratch;
-  in.clear();
-  out.clear();
-  fresh.clear();
-  for (const TensorImpl* tensor : inputs) in.push_back(tensor->data());
   const std::span<const jit::OutputPlan> plans = variant.executable->outputs();
+  const std::span<void*> in = first_of(scratch.in, inputs.size()), out = first_of(scratch.out, plans.size());
+  const std::span<IntrusivePtr<Storage>> fresh = first_of(scratch.fresh, plans.size());
+  for (size_t i = 0; i < inputs.size(); ++i) in[i] = inputs[i]->data();
   for (size_t i = 0; i < plans.size(); ++i) {
-    if (plans[i].kind == jit::OutputPlan::Kind::Fresh) {
-      fresh.push_back(Storage::allocate(static_cast<size_t>(variant.output_bytes[i]), plans[i].spec.device));
-      out.push_back(fresh.back()->data());
-    } else {
-      fresh.emplace_back();
-      out.push_back(nullptr);
-    }
+    out[i] = nullptr;
+    if (plans[i].kind != jit::OutputPlan::Kind::Fresh) continue;
+    fresh[i] = Storage::allocate(static_cast<size_t>(variant.output_bytes[i]), plans[i].spec.device);
+    out[i] = fresh[i]->data();
   }
   try {
-    std::optional<Weights::Lease> weights;
-    if (variant.weights) weights.emplace(*variant.weights, inputs);
     const Measured measured;
     const TraceSpan span("run", "run");
-    variant.executable->run(in, scalars, out, weights ? weights->prepared() : nullptr);
+    if (variant.weights) {
+      const Weights::Lease weights(*variant.weights, inputs);
+      variant.executable->run(in, scalars, out, weights.prepared());
+    } else {
+      variant.executable->run(in, scalars, out, nullptr);
+    }
   } catch (const Error&) {
-    fresh.clear();
+    for (IntrusivePtr<Storage>& storage : fresh) storage.reset();
     return RunResult::DataError;
   }
   for (size_t i = 0; i < variant.written.size(); ++i) {
@@ -93,7 +90,6 @@ RunResult run_variant(const Variant& variant, std::span<TensorImpl* const> input
       tensor.storage = base.storage;
       tensor.offset = base.offset * element_size(base.spec.dtype) / element_size(plans[i].spec.dtype) + plans[i].offset_value(scalars);
     }
-    tensor.flags.fetch_and(~static_cast<uint32_t>(TensorHead::kLazy), std::memory_order_release);
   }
   return RunResult::Done;
 }

@@ -33,7 +33,7 @@ struct RunScratch {
   OwnVector<IntrusivePtr<Storage>> fresh;
 };
 
-/// `inputs` and `outputs` as the variant lists them; outputs get storage and lose their lazy flag.
+/// `inputs` and `outputs` as the variant lists them; outputs get storage; who has shown them to others as lazy says that they are not.
 RunResult run_variant(const Variant& variant, std::span<TensorImpl* const> inputs, std::span<const int64_t> scalars,
                       std::span<TensorImpl* const> outputs, RunScratch& scratch);
 

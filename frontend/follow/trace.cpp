@@ -41,6 +41,12 @@ void link(Instance* parent, Instance* child) {
 
 }  // namespace
 
+uint32_t TraceTree::steps(Room* room) {
+  std::lock_guard lock(mutex_);
+  *room = room_;
+  return step_count_.load(std::memory_order_relaxed);
+}
+
 void TraceTree::release_weights() {
   std::lock_guard lock(mutex_);
   for (const auto& [sizes, b] : bindings_) b->release_weights();
@@ -66,6 +72,18 @@ Instance* TraceTree::add(Binding& binding, Instance* parent, std::unique_ptr<Ste
   added->attrs = instance->attrs;
   added->output_specs = instance->outputs;
   added->external_specs = instance->externals;
+  added->operand_count = static_cast<uint32_t>(added->operands.size());
+  added->attr_count = static_cast<uint32_t>(added->attrs.size());
+  added->slots_after = static_cast<uint32_t>(added->slot_count());
+  added->externals_after = static_cast<uint32_t>(added->external_count());
+  added->scalars_after = static_cast<uint32_t>(added->scalar_count());
+  added->makes_one_value = added->outputs == 1 && !added->inplace && !added->is_view;
+  added->first_flag = added->outputs > 0 ? added->output_flags[0] : 0;
+  room_.slots = std::max<size_t>(room_.slots, added->slots_after);
+  room_.externals = std::max<size_t>(room_.externals, added->externals_after);
+  room_.scalars = std::max<size_t>(room_.scalars, added->scalars_after);
+  added->number = step_count_.load(std::memory_order_relaxed);
+  step_count_.store(added->number + 1, std::memory_order_release);
   added->next_sibling.store(under->first_child.load(), std::memory_order_relaxed);
   if (added->kind == StepKind::Return) paths_.fetch_add(1, std::memory_order_relaxed);
   steps_.push_back(std::move(step));

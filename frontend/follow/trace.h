@@ -10,6 +10,7 @@
 // number of threads may follow while one records.
 
 #include <atomic>
+#include <bit>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -36,27 +37,32 @@ enum class StepKind : uint8_t { Root, Op, Escape, Return };
 struct Instance;
 
 struct Step {
-  StepKind kind = StepKind::Root;
-  Step* parent = nullptr;
-
-  // Op
-  const ir::OpDef* op = nullptr;
-  bool inplace = false;
-  bool is_view = false;
+  // What comparing reads, in as few cache lines as it fits.
+  const ir::OpDef* op = nullptr;  // null: no op
   uint64_t ambient = 0;
   uint64_t ambient_mask = ~uint64_t{0};  // the modes that its result depends on
   std::vector<RecordedOperand> operands;
-  uint32_t operand_count = 0, attr_count = 0;  // the lengths of lists, at hand for comparing
-  std::vector<int> external_arguments;         // externals touched here for the first time: their numbers among the arguments, or -1
-  int written_external = -1;                   // in-place: the external whose storage is written, if any
-  uint32_t leaf_flags = 0;                     // in-place ops and views of an external that requires gradients: what kind of leaf it was
-  bool reads_leaf = false;                     // that is so
-  bool spreads_grad = false;                   // in-place: what is written requires gradients from then on
-  std::vector<uint32_t> output_flags;          // TensorHead flags that say how gradients flow to each output
+  // Set when it joins the tree: lengths of lists, and the numbers along the path after this step.
+  uint32_t operand_count = 0, attr_count = 0, slots_after = 0, externals_after = 0, scalars_after = 0;
+  uint32_t number = 0;      // in order of joining
+  uint32_t first_flag = 0;  // output_flags[0]
+  int first_slot = 0;
+  bool inplace = false;
+  bool makes_one_value = false;  // and does nothing else
+  bool is_view = false;
+  bool reads_leaf = false;    // leaf_flags matter
+  bool spreads_grad = false;  // in-place: what is written requires gradients from then on
+  StepKind kind = StepKind::Root;
+
+  Step* parent = nullptr;
+  std::vector<int> external_arguments;  // externals touched here for the first time: their numbers among the arguments, or -1
+  int written_external = -1;            // in-place: the external whose storage is written, if any
+  uint32_t leaf_flags = 0;              // in-place ops and views of an external that requires gradients: what kind of leaf it was
+  std::vector<uint32_t> output_flags;   // TensorHead flags that say how gradients flow to each output
   std::source_location where;
 
   // Numbers along the path before this step.
-  int depth = 0, first_slot = 0, first_external = 0, first_scalar = 0;
+  int depth = 0, first_external = 0, first_scalar = 0;
   int outputs = 0;  // slots it makes (none when in-place)
   int scalars = 0;  // scalar operands; a view has one number more, its offset
   int slot_count() const { return first_slot + outputs; }
@@ -66,6 +72,7 @@ struct Step {
   /// Scalars (one bit each) and the view's offset that have been seen with another value: run-time arguments from then on.
   std::atomic<uint64_t> lifted{0};
   static constexpr int kViewOffsetBit = 63;
+  bool all_scalars_lifted() const { return std::popcount(lifted.load(std::memory_order_acquire) << 1) == scalars; }
 
   /// What it was when it was first recorded.
   std::vector<ir::Attr> attrs;
@@ -76,10 +83,16 @@ struct Step {
   std::atomic<Step*> first_child{nullptr}, next_sibling{nullptr};
 };
 
+/// Numbers that a call needs room for.
+struct Room {
+  size_t slots = 0, externals = 0, scalars = 0;
+};
+
 class Binding;
 
 struct Instance {
   Step* step = nullptr;
+  std::atomic<Instance*> hot{nullptr};  // the child taken last
   Instance* parent = nullptr;
   std::vector<ir::Attr> attrs;
   std::vector<ir::TensorSpec> outputs;    // of the slots it makes
@@ -90,7 +103,6 @@ struct Instance {
   VariantList variants;
 
   std::atomic<Instance*> first_child{nullptr}, next_sibling{nullptr};
-  std::atomic<Instance*> hot{nullptr};          // the child taken last
   std::vector<std::shared_ptr<Binding>> forks;  // children with other sizes of captured tensors; under the tree's mutex
 };
 
@@ -137,6 +149,9 @@ class TraceTree {
   /// Held by the thread that compiles one of the tree's segments.
   std::mutex& compiling() { return compiling_; }
   size_t size() const { return size_.load(std::memory_order_relaxed); }
+  /// Steps that have joined, the root included: their numbers are below it. What following any of them takes is in `room`.
+  uint32_t steps() const { return step_count_.load(std::memory_order_acquire); }
+  uint32_t steps(Room* room);
   size_t bindings() const { return binding_count_.load(std::memory_order_relaxed); }
   /// How often a number has turned out to vary: compiled forms older than that have to look which.
   std::atomic<uint64_t> lifts{0};
@@ -145,6 +160,8 @@ class TraceTree {
  private:
   std::mutex mutex_, compiling_;
   std::vector<std::unique_ptr<Step>> steps_;
+  Room room_;
+  std::atomic<uint32_t> step_count_{1};
   std::map<std::vector<int64_t>, std::shared_ptr<Binding>> bindings_;  // by the sizes of the arguments' dims that vary
   uint64_t clock_ = 0;
   std::atomic<size_t> size_{1}, paths_{0}, binding_count_{0};

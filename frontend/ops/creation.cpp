@@ -235,7 +235,7 @@ Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, std::functi
   const ir::TensorSpec spec(options.dtype(), sizes, strides, options.device());
   const bool owned = deleter != nullptr;
   auto storage = Storage::wrap(data, static_cast<size_t>(elements * element_size(spec.dtype)), spec.device, std::move(deleter));
-  if (OpInterceptor* call = owned ? nullptr : current_interceptor()) call->borrows(storage);
+  if (OpInterceptor* call = owned ? nullptr : current_interceptor()) call->lends(storage);
   Tensor result(make_tensor(spec, std::move(storage), 0));
   if (options.requires_grad()) result.set_requires_grad(true);
   return result;

@@ -179,7 +179,7 @@ TEST(Lifting, WhileAnotherThreadPutsASegmentTogether) {
     const Tensor x = arange(8, kFloat32);
     const auto call = [&](int64_t number) {
       Invocation invocation(tree, host);
-      TensorImpl* const arguments[] = {static_cast<TensorImpl*>(x.head())};
+      TensorHead* const arguments[] = {x.head()};
       invocation.begin(arguments);
       current_interceptor() = &invocation;
       Tensor y = view ? x.narrow(0, number, 2) + 1 : x * number;
@@ -221,7 +221,7 @@ TEST(Lifting, IsMarkedAndCountedAtOnce) {
   std::atomic<bool> go{false}, passed{false};
   const auto call = [&](int64_t number, bool stepped) {
     Invocation invocation(tree, host);
-    TensorImpl* const arguments[] = {static_cast<TensorImpl*>(x.head())};
+    TensorHead* const arguments[] = {x.head()};
     invocation.begin(arguments);
     if (stepped) {
       lifting = static_cast<pid_t>(syscall(SYS_gettid));

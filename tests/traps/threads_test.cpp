@@ -7,6 +7,7 @@
 #include <barrier>
 #include <thread>
 
+#include "runtime/allocator.h"
 #include "support/sanitizers.h"
 #include "tailor/threads.h"
 #include "traps/both_ways.h"
@@ -287,6 +288,108 @@ TEST(Threads, ForkAfterUse) {
   }
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
   EXPECT_EQ(f(x).item<float>(), 1000000);
+}
+
+TEST(Threads, OneTensorIsAnArgumentOfManyCallsAtOnce) {
+  const Tensor weight = full({16}, 3.0);
+  for (const bool pure : {false, true}) {
+    auto f = compile([](const Tensor& x, const Tensor& w) { return x * w + w; }, {.pure = pure});
+    std::atomic<int> wrong{0};
+    in_threads(4, [&](int t) {
+      const Tensor x = full({16}, static_cast<double>(t));
+      for (int i = 0; i < 400; ++i) {
+        wrong += !all_equal(f(x, weight), static_cast<float>(3 * t + 3));
+        wrong += !all_equal(f(weight, weight), 12);
+      }
+    });
+    EXPECT_EQ(wrong, 0);
+    EXPECT_EQ(weight.use_count(), 1u);
+    EXPECT_TRUE(all_equal(weight, 3));
+  }
+}
+
+/// Calls f(argument) a few times, so that the tensor is the one of the call before, and then once more while `last` is set.
+template <class F>
+void last_call_of_many(const F& f, const Tensor& argument, bool& last) {
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(all_equal(f(argument), 7));
+  last = true;
+  EXPECT_TRUE(all_equal(f(argument), 7));
+  last = false;
+}
+
+// Nobody counts an argument that is the tensor of the call before; it stays while the call needs it, and no longer.
+TEST(Threads, AnArgumentDiesWhileItsCallRuns) {
+  constexpr int64_t kLength = 1 << 20;
+  enum class Where { Here, OtherThread, CapturedHere };
+  for (const Where where : {Where::Here, Where::OtherThread, Where::CapturedHere}) {
+    Tensor handle;
+    bool last = false;
+    const auto drop = [&] {
+      if (!last) return;
+      if (where == Where::OtherThread)
+        std::thread([&] { handle.reset(); }).join();
+      else
+        handle.reset();
+    };
+    auto f = compile([&](const Tensor& x) {
+      const Tensor doubled = (where == Where::CapturedHere ? handle : x) * 2;
+      drop();
+      return doubled + 1;
+    });
+    const Tensor other = full({kLength}, 3.0);
+    handle = other;
+    last_call_of_many(f, other, last);  // compiled; the handle that is dropped is not the last one
+    const uint64_t before = allocator_stats().bytes_in_use;
+    handle = full({kLength}, 3.0);
+    last_call_of_many(f, handle, last);
+    EXPECT_FALSE(handle.defined());
+    handle = other;
+    f(other);
+    EXPECT_LE(allocator_stats().bytes_in_use, before + kLength) << "its memory is held";
+  }
+}
+
+// The handle of a value that is not computed yet goes on another thread; the next calls use the value's place again.
+TEST(Threads, AFollowedValueIsDroppedElsewhere) {
+  auto f = compile([](const Tensor& x) {
+    Tensor unused = x * 2;
+    std::thread([&unused] { unused.reset(); }).join();
+    Tensor copied = x * 3;
+    std::thread([copied] {}).join();
+    return copied + 1;
+  });
+  for (int i = 0; i < 50; ++i) EXPECT_TRUE(all_equal(f(full({8}, static_cast<double>(i))), static_cast<float>(3 * i + 1)));
+  EXPECT_GE(f.stats().hits, 48u);
+  EXPECT_EQ(f.stats().recompiles, 0u);
+}
+
+// Values that threads drop at the very moment when their call ends: each is freed once, by whoever comes second.
+TEST(Threads, AValueIsDroppedWhileItsCallEnds) {
+  std::vector<Tensor> kept(2);
+  std::atomic<int> given{0}, taken{0};
+  std::atomic<bool> over{false};
+  std::thread other([&] {
+    while (!over.load()) {
+      if (given.load() == taken.load()) {
+        std::this_thread::yield();
+        continue;
+      }
+      kept[static_cast<size_t>(taken.load() % 2)].reset();
+      taken.fetch_add(1);
+    }
+  });
+  auto f = compile([&](const Tensor& x) {
+    Tensor y = x * 2;
+    while (given.load() != taken.load()) std::this_thread::yield();
+    kept[static_cast<size_t>(given.load() % 2)] = y + 1;
+    given.fetch_add(1);
+    return y;
+  });
+  int wrong = 0;
+  for (int i = 0; i < 100; ++i) wrong += !all_equal(f(full({8}, static_cast<double>(i))), static_cast<float>(2 * i));
+  over = true;
+  other.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 }  // namespace

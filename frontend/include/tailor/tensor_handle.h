@@ -14,6 +14,9 @@ struct TensorHead : RefCounted {
     kNonLeaf = 4,     // made by an op from something that requires gradients
     kLeafView = 8,    // a view of a leaf that requires gradients: may not be written in grad mode
     kCaptured = 16,   // skipped calls reach it: its death bumps the global epoch
+    kBorrowed = 32,   // calls use it without counting: once dead it is freed when no call is left that may
+    kSlot = 64,       // a value of a compiled call, which keeps it when its last handle goes
+    kDropped = 128,   // its last handle has gone
   };
   std::atomic<uint32_t> flags{0};
 };

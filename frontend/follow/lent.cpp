@@ -8,12 +8,12 @@
 
 namespace tailor {
 
-void Invocation::borrows(const IntrusivePtr<Storage>& storage) { borrowed_.push_back(storage); }
+void Invocation::lends(const IntrusivePtr<Storage>& storage) { lent_.push_back(storage); }
 
-bool Invocation::is_on_borrowed(const OpCall& call) const {
+bool Invocation::is_on_lent(const OpCall& call) const {
   return std::any_of(call.operands.begin(), call.operands.end(), [&](const Operand& o) {
     return o.is_tensor() && o.tensor->storage &&
-           std::any_of(borrowed_.begin(), borrowed_.end(), [&](const auto& storage) { return storage == o.tensor->storage; });
+           std::any_of(lent_.begin(), lent_.end(), [&](const auto& storage) { return storage == o.tensor->storage; });
   });
 }
 
