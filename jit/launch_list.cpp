@@ -180,7 +180,7 @@ bool LaunchList::run_lone_nest(std::span<void* const> inputs, const int64_t* sca
 
 void LaunchList::run(std::span<void* const> inputs, std::span<const int64_t> scalars, std::span<void* const> outputs,
                      const Prepared* prepared) const {
-  if (run_lone_nest(inputs, scalars.data(), outputs)) return;
+  if (!tracing() && run_lone_nest(inputs, scalars.data(), outputs)) return;  // a trace has a span for each kernel
   const Packs packs = prepared != nullptr ? Packs(prepared->packs) : Packs();
   constexpr size_t kInline = 96;
   std::array<std::byte*, kInline> few;

@@ -32,6 +32,12 @@ CallCosts FunctionRecord::costs() const {
   return costs;
 }
 
+std::vector<Storm> FunctionRecord::all_storms() const {
+  std::vector<Storm> all = storms.storms();
+  for (Storm& storm : path_storms.storms()) all.push_back(std::move(storm));
+  return all;
+}
+
 void FunctionRecord::clear() {
   counts.restart();
   for (auto* counter : {&misses, &recompiles, &divergences, &op_by_op, &lifts, &evictions, &compile_failures, &async_compiles,
@@ -40,6 +46,7 @@ void FunctionRecord::clear() {
   for (auto& counter : eager) counter.store(0);
   pure_promise_broken = false;
   storms.clear();
+  path_storms.clear();
   patterns.clear();
   std::lock_guard lock(mutex);
   times = {};
@@ -269,7 +276,10 @@ void Entry::on_difference(const follow::Difference& difference) {
       record_.divergences.fetch_add(1, std::memory_order_relaxed);
       miss.kind = "path";
       miss.suggestion =
-          "nothing where the ways through the body are few: each is recorded once; else choose by where(), or split the function";
+          difference.attribute.empty()
+              ? "nothing where the ways through the body are few: each is recorded once; else choose by where(), or split the function"
+              : "nothing where it has few values: each is recorded once; else compute it from the sizes of tensors that ops take "
+                "(x.size(0)), which makes it symbolic, or use a fixed length and mask the rest";
       then = "a new path is recorded";
       break;
     case follow::Difference::Kind::Kept:
@@ -279,6 +289,12 @@ void Entry::on_difference(const follow::Difference& difference) {
       break;
   }
   note_recompile(record_, miss, tag(), then);
+  if (!difference.attribute.empty()) {
+    MissRecord value = miss;
+    value.actual = difference.attribute;
+    const int limit = options_.storm_limit > 0 ? options_.storm_limit : std::max(8, options_.cache_size_limit);
+    if (const auto storm = record_.path_storms.note(value, limit)) log_warning(record_.tag, path_storm_text(*storm, called(record_)));
+  }
   std::lock_guard lock(mutex_);
   last_change_ = miss.text();
 }

@@ -36,6 +36,7 @@ struct FunctionRecord {
   std::array<std::atomic<uint64_t>, kEagerReasons> eager{};
   std::atomic<bool> pure_promise_broken{false};
   StormDetector storms;
+  StormDetector path_storms;  // attributes that make path after path; they stop nothing but are told
   PatternCounter patterns;
   mutable std::mutex mutex;  // guards what follows
   struct Times {
@@ -54,6 +55,8 @@ struct FunctionRecord {
   void count(EagerReason reason) { eager[static_cast<size_t>(reason)].fetch_add(1, std::memory_order_relaxed); }
   /// What is known of the costs of a call that would be compiled.
   CallCosts costs() const;
+  /// Guards and attributes that have failed again and again.
+  std::vector<Storm> all_storms() const;
   /// As after compile(); options and names stay.
   void clear();
 };

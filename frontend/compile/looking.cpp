@@ -53,7 +53,7 @@ Explanation CompiledFunction::explain(const std::function<void()>& call) {
     const ExplanationScope scope(&result);
     call();
   }
-  result.storms = record_.storms.storms();
+  result.storms = record_.all_storms();
   std::lock_guard lock(mutex_);
   for (const auto& entry : *entries_) {
     if (entry->number != result.entry) continue;
@@ -109,7 +109,7 @@ Stats CompiledFunction::stats() const {
   s.eager.not_worth_it = eager(EagerReason::NotWorthIt);
   s.eager.while_compiling = eager(EagerReason::OtherThread);
   s.eager.by_stance = eager(EagerReason::Stance);
-  s.storms = record_.storms.storms();
+  s.storms = record_.all_storms();
   {
     std::lock_guard lock(record_.mutex);
     const auto& t = record_.times;

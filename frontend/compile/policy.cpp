@@ -77,14 +77,31 @@ void StormDetector::clear() {
   under_way_.store(false, std::memory_order_relaxed);
 }
 
-std::string storm_text(const Storm& storm, const std::string& function, StormPolicy policy) {
-  std::ostringstream out;
-  out << function << " is compiled again and again: the guard on " << storm.subject << " has failed " << storm.failures
-      << " times, with values ";
+namespace {
+
+/// "2, 3, 4 ... (first needed at model.cpp:17). What to do: ..."
+void say_values(std::ostream& out, const Storm& storm) {
   for (size_t i = 0; i < storm.values.size(); ++i) out << (i ? ", " : "") << storm.values[i];
   if (storm.more_values) out << " ...";
   if (!storm.source.empty()) out << " (first needed at " << storm.source << ")";
   out << ". What to do: " << storm.suggestion << ".";
+}
+
+}  // namespace
+
+std::string path_storm_text(const Storm& storm, const std::string& function) {
+  std::ostringstream out;
+  out << function << " is recorded again and again: " << storm.subject << " has differed " << storm.failures << " times, with values ";
+  say_values(out, storm);
+  out << " Each value is a path of its own, and a call that would need more than 64 of them runs eagerly.";
+  return out.str();
+}
+
+std::string storm_text(const Storm& storm, const std::string& function, StormPolicy policy) {
+  std::ostringstream out;
+  out << function << " is compiled again and again: the guard on " << storm.subject << " has failed " << storm.failures
+      << " times, with values ";
+  say_values(out, storm);
   switch (policy) {
     case StormPolicy::WhenWorthIt:
       out << " From now on a call that matches no entry runs eagerly until its kind has come often enough to pay for compiling.";

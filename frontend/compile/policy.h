@@ -40,6 +40,8 @@ class StormDetector {
 
 /// The one warning about a storm: the guard, the values, what to do, what happens from now on.
 std::string storm_text(const Storm& storm, const std::string& function, StormPolicy policy);
+/// The same where it is an attribute of a step that has made one path after another.
+std::string path_storm_text(const Storm& storm, const std::string& function);
 
 /// Milliseconds and microseconds that decide whether compiling pays.
 struct CallCosts {

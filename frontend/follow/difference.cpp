@@ -77,6 +77,7 @@ bool same_op_differs(Difference& d, const Instance& expected, const OpCall& got)
   }
   for (size_t i = 0; i < got.attrs.size() && i < expected.attrs.size(); ++i) {
     if (expected.attrs[i].ref() == got.attrs[i]) continue;
+    d.attribute = ir::to_string(got.attrs[i]);
     const std::string name = i < step.op->attr_names.size() ? std::string(step.op->attr_names[i]) : "attribute " + std::to_string(i);
     return say(name + " of " + std::string(step.op->name), ir::to_string(expected.attrs[i].ref()), ir::to_string(got.attrs[i]));
   }

@@ -21,6 +21,7 @@ struct Difference {
   int step = 0;                        // along the path, from 1
   std::string what, expected, actual;  // "other of mul" "2" "3"; "op" "mul" "sum at model.cpp:13"
   std::source_location where;          // of the recorded step
+  std::string attribute = {};          // what came, where it is an attribute that differs: "9", "[4, 4]"
 
   /// step 3: other of mul == 2
   std::string condition() const { return "step " + std::to_string(step) + ": " + what + " == " + expected; }

@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 namespace F = torch::nn::functional;
 using namespace torch::indexing;
 

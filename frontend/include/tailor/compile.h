@@ -236,6 +236,11 @@ struct FunctionSignature<R (*)(A...) noexcept> {
   using type = R(A...);
 };
 
+template <class T>
+concept OneSignature = std::is_function_v<std::remove_pointer_t<T>> || requires {
+  &T::operator();
+};
+
 template <class F, class R, class... A>
 Compiled<R(A...)> compile_callable(F f, std::type_identity<R(A...)>, CompileOptions options, std::source_location where) {
   return {std::make_shared<CallableHolder<F, R, A...>>(std::move(f)), make_compiled_function(std::move(options), where)};
@@ -256,9 +261,9 @@ struct ForwardCall<M, R(A...)> {
 
 }  // namespace detail
 
-/// Compiles a function pointer, a functor or lambda (also move-only and mutable ones), a `std::shared_ptr` to a module or a module
-/// holder (held), or an lvalue module (the caller keeps it alive). The result has the function's own signature. Nothing is compiled
-/// before the first call. Types that cannot be guarded are a compile-time error that says what to do.
+/// Compiles a function pointer, a functor or lambda (also move-only and mutable ones; `std::ref` of one that the caller keeps), a
+/// `std::shared_ptr` to a module or a module holder (held), or an lvalue module (the caller keeps it alive). The result has the function's
+/// own signature. Nothing is compiled before the first call. Types that cannot be guarded are a compile-time error that says what to do.
 template <class F>
 auto compile(F&& fn, CompileOptions options = {}, std::source_location where = std::source_location::current()) {
   using T = std::decay_t<F>;
@@ -272,8 +277,15 @@ auto compile(F&& fn, CompileOptions options = {}, std::source_location where = s
     return detail::compile_callable(detail::ForwardCall<T, Signature>{std::forward<F>(fn)}, std::type_identity<Signature>{},
                                     std::move(options), where);
   } else {
-    using Signature = typename detail::FunctionSignature<T>::type;
-    return detail::compile_callable<T>(std::forward<F>(fn), std::type_identity<Signature>{}, std::move(options), where);
+    using Function = std::decay_t<std::unwrap_reference_t<T>>;
+    static_assert(detail::OneSignature<Function>,
+                  "tailor::compile: the types of the arguments are not known: a lambda with auto parameters, a functor with several call "
+                  "operators, or a pointer to a member function. Say them in a lambda: "
+                  "tailor::compile([f](const tailor::Tensor& x) { return f(x); })");
+    if constexpr (detail::OneSignature<Function>) {
+      using Signature = typename detail::FunctionSignature<Function>::type;
+      return detail::compile_callable<T>(std::forward<F>(fn), std::type_identity<Signature>{}, std::move(options), where);
+    }
   }
 }
 

@@ -183,6 +183,15 @@ class Functional : public ModuleHolder<FunctionalImpl> {
   using ModuleHolder<FunctionalImpl>::ModuleHolder;
   explicit Functional(Tensor (*function)(const Tensor&, Where))
       : ModuleHolder(std::make_shared<FunctionalImpl>([function](Tensor x) { return function(x, Where()); })) {}
+  /// A function and its further arguments, all of them: `Functional(tailor::gelu, "tanh")`.
+  template <class... Parameters, class... Args>
+  requires(sizeof...(Args) > 0) explicit Functional(Tensor (*function)(const Tensor&, Parameters...), Args&&... args)
+      : ModuleHolder(std::make_shared<FunctionalImpl>([function, ... args = std::forward<Args>(args)](Tensor x) {
+          if constexpr (sizeof...(Parameters) == sizeof...(Args))
+            return function(x, args...);
+          else
+            return function(x, args..., Where());
+        })) {}
   using Impl = FunctionalImpl;
 };
 

@@ -1,0 +1,57 @@
+// A number that shapes an op and follows from no size makes a path for each of its values: told once, with the step, the values and what to
+// do.
+
+#include <gtest/gtest.h>
+
+#include <mutex>
+
+#include "support/expect.h"
+
+namespace tailor {
+namespace {
+
+std::mutex warnings_mutex;
+std::vector<std::string> warnings;
+
+struct CatchWarnings {
+  CatchWarnings() {
+    warnings.clear();
+    set_warning_sink([](std::string_view, std::string_view text) {
+      std::lock_guard lock(warnings_mutex);
+      warnings.emplace_back(text);
+    });
+  }
+  ~CatchWarnings() { set_warning_sink(nullptr); }
+};
+
+TEST(PathStorm, IsToldOnce) {
+  const CatchWarnings caught;
+  const Tensor cache = ones({1, 64, 2});
+  int64_t length = 0;
+  auto f = compile([&](const Tensor& x) { return x + cache.narrow(1, 0, ++length).sum(1); }, {.name = "cached"});
+  for (int i = 1; i <= 12; ++i) EXPECT_TRUE(equal(f(zeros({1, 2})), full({1, 2}, static_cast<double>(i)))) << i;
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find(
+                "is recorded again and again: step 1: length of narrow has differed 9 times, with values 2, 3, 4, 5, 6, 7, 8, 9 ..."),
+            std::string::npos)
+      << warnings[0];
+  EXPECT_NE(warnings[0].find("What to do: "), std::string::npos);
+  const Stats stats = f.stats();
+  ASSERT_EQ(stats.storms.size(), 1u);
+  EXPECT_EQ(stats.storms[0].subject, "step 1: length of narrow");
+  EXPECT_EQ(stats.eager.all(), 0u);  // it is told and stops nothing
+}
+
+TEST(PathStorm, BranchesAreNone) {
+  const CatchWarnings caught;
+  int way = 0;
+  auto f = compile([&](Tensor x) {
+    for (int i = 0; i < way; ++i) x = i % 2 ? x + 1 : x.neg();
+    return x;
+  });
+  for (way = 0; way < 12; ++way) f(ones({2}));
+  EXPECT_TRUE(warnings.empty());
+}
+
+}  // namespace
+}  // namespace tailor
