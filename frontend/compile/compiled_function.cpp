@@ -280,6 +280,8 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
   std::vector<IntrusivePtr<TensorHead>> held;
   if (state.first || pure)
     for (TensorHead* head : arguments.tensors) held.emplace_back(head);
+  FlatValue lent;
+  if (pure) ops.lent(ops.frame, lent);
   const uint64_t epoch = module_epoch();
   const LogTag tag(&entry, tag_of_entry);
   Invocation* invocation = entry.take(state.slot);
@@ -321,7 +323,7 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
   }
   if (state.first) add(shared, *invocation, arguments);
   if (size_reads) note_other_sizes(entry, *invocation, ops, arguments, call, epoch, *size_reads, handles);
-  if (pure) review_promise(entry, *invocation, ops, arguments, plan, epoch);
+  if (pure && !assigns(entry, ops, lent)) review_promise(entry, *invocation, ops, arguments, plan, epoch);
   note_outcome(
       [&] {
         return state.first              ? "miss: recorded and compiled"
@@ -393,6 +395,18 @@ bool CompiledFunction::skip(const SkipPlan& plan, const CallOps& ops, const Flat
     }
   }
   ops.restore_result(ops.frame, plan.prototype, results);
+  return true;
+}
+
+/// Whether the body has given the caller's variables other values (`x = x + 1` of a `Tensor& x`), which a skipped call would not.
+bool CompiledFunction::assigns(const Entry& entry, const CallOps& ops, const FlatValue& before) {
+  FlatValue after;
+  ops.lent(ops.frame, after);
+  const auto same = [](const Scalar& a, const Scalar& b) { return a.type() == b.type() && a.bits() == b.bits(); };
+  if (after.tensors == before.tensors && after.structure == before.structure && std::ranges::equal(after.scalars, before.scalars, same))
+    return false;
+  if (!record_.pure_promise_broken.exchange(true))
+    log_warning(entry.tag(), "is declared pure but assigns to an argument that it takes by reference; its body runs on every call");
   return true;
 }
 

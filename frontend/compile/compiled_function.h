@@ -82,6 +82,7 @@ class CompiledFunction {
   Bound bind_size(Entry& entry, const SymbolicPlan& plan, const CallOps& ops, const FlatValue& arguments,
                   const guards::CallDescriptor& call, const CallState& state, std::vector<MissRecord>& misses);
   bool skip_last_hit(const Entry& entry, const guards::CallDescriptor& call, const CallOps& ops, const FlatValue& arguments, int slot);
+  bool assigns(const Entry& entry, const CallOps& ops, const FlatValue& before);
   void review_promise(Entry& entry, const Invocation& invocation, const CallOps& ops, const FlatValue& arguments, const SkipPlan* plan,
                       uint64_t module_epoch);
 

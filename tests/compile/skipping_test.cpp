@@ -110,6 +110,33 @@ TEST(Skipping, WatchedValuesMayDieBeforeTheFunction) {
   for (int i = 0; i < 5; ++i) EXPECT_VALUES(f(x), 0);
 }
 
+// A skipped call would leave the caller's variables as they were.
+TEST(Skipping, ABodyThatAssignsToItsArgumentsIsNotSkipped) {
+  auto tensor = compile([](Tensor& x) { return (x = x + 1) * 2; }, {.pure = true});
+  auto number = compile([](const Tensor& x, int64_t& calls) { return x + static_cast<double>(++calls); }, {.pure = true});
+  auto list = compile([](std::vector<Tensor>& l) { return l.emplace_back(l.back() + 1) * 1; }, {.pure = true});
+  auto optional = compile([](std::optional<Tensor>& o, const Tensor& x) { return *(o = o ? *o + x : x) * 2; }, {.pure = true});
+  Tensor x = f32({0});
+  const Tensor one = f32({1});
+  int64_t calls = 0;
+  std::optional<Tensor> sum;
+  for (int i = 1; i <= 20; ++i) {
+    EXPECT_VALUES(tensor(x), 2.0f * static_cast<float>(i));
+    EXPECT_VALUES(x, static_cast<float>(i));
+    EXPECT_VALUES(number(one, calls), 1.0f + static_cast<float>(i));
+    EXPECT_EQ(calls, i);
+    std::vector<Tensor> l = {one};
+    EXPECT_VALUES(list(l), 2);
+    EXPECT_EQ(l.size(), 2u);
+    EXPECT_VALUES(optional(sum, one), 2.0f * static_cast<float>(i));
+  }
+  for (const Stats& s : {tensor.stats(), number.stats(), list.stats(), optional.stats()}) EXPECT_TRUE(s.pure_promise_broken);
+  auto reads = compile([](Tensor& t, int64_t& n, Tensor moved) { return t.add_(n) + std::move(moved); }, {.pure = true});
+  int64_t n = 1;
+  until_skipped([&] { reads(x, n, one); }, [&] { return reads.stats(); });
+  EXPECT_FALSE(reads.stats().pure_promise_broken);
+}
+
 // An argument that is captured as well looks like an argument only.
 TEST(Skipping, ATensorThatIsBothPassedAndCaptured) {
   const Tensor w = f32({1, 2});

@@ -69,6 +69,7 @@ struct CallOps {
   void (*restore_result)(void* frame, const std::any& prototype, Tensor* tensors);  // moves the tensors into a copy of the prototype
   void (*names)(void* frame, ArgumentNames& out);
   void (*handles)(void* frame, std::vector<const Tensor*>& out);  // where the caller's tensors are; before the body runs
+  void (*lent)(void* frame, FlatValue& out);                      // what the body may assign to: arguments taken by `T&`
 };
 
 /// True while this thread runs the body of a compiled function: compiled functions called there are inlined.
@@ -159,6 +160,13 @@ struct Frame {
     HandleFinder finder{out};
     std::apply([&](auto&&... a) { (walk(finder, std::as_const(a)), ...); }, of(p).args);
   }
+  static void lent(void* p, FlatValue& out) {
+    [[maybe_unused]] Flattener flattener{out};
+    [[maybe_unused]] const auto one = [&]<class A>(std::type_identity<A>, const std::remove_reference_t<A>& a) {
+      if constexpr (std::is_lvalue_reference_v<A> && !std::is_const_v<std::remove_reference_t<A>>) walk(flattener, a);
+    };
+    std::apply([&](auto&&... a) { (one(std::type_identity<Args>(), std::as_const(a)), ...); }, of(p).args);
+  }
 };
 
 }  // namespace detail
@@ -184,7 +192,7 @@ class Compiled<R(Args...)> {
     Frame frame{user_.get(), std::tuple<Args&&...>(std::forward<Args>(args)...), {}};
     static constexpr auto ops = [](Frame* f) {
       return detail::CallOps{
-          f, Frame::body, Frame::flatten_result, Frame::copy_result, Frame::restore_result, Frame::names, Frame::handles};
+          f, Frame::body, Frame::flatten_result, Frame::copy_result, Frame::restore_result, Frame::names, Frame::handles, Frame::lent};
     };
     detail::call_compiled(*function_, ops(&frame), flat);
     if constexpr (!std::is_void_v<R>) return std::move(*frame.result);
