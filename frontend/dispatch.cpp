@@ -10,4 +10,9 @@ void prepare_host_access(TensorImpl& impl, bool write, std::source_location wher
   await_pending(impl, write, where);
 }
 
+void prepare_place(TensorImpl& impl, std::source_location where) {
+  const OpInterceptor* const call = current_interceptor();
+  if (impl.is_lazy() || (call != nullptr && call->computes(impl))) prepare_host_access(impl, false, where);
+}
+
 }  // namespace tailor

@@ -36,11 +36,12 @@ std::vector<Tensor> run_eager_many(const OpCall& call);
 
 /// What host code reads besides the descriptions of tensors and the data in them.
 struct HostRead {
-  enum class What : uint8_t { StorageOffset, Aliasing, Watched } what;
-  const TensorImpl* tensor = nullptr;  // StorageOffset
+  enum class What : uint8_t { StorageOffset, StorageReach, Aliasing, Watched } what;
+  const TensorImpl* tensor = nullptr;  // StorageOffset, StorageReach
   IntrusivePtr<Cell> cell = {};        // Watched: its version, and the one that was read
   uint64_t version = 0;
   std::string name = {};
+  int64_t after = 0, before = 0;  // StorageReach: bytes of the storage from the first element on, and before it
 };
 
 /// What a compiled call under way does with the ops of its thread.
@@ -55,6 +56,8 @@ class OpInterceptor {
   virtual void lends(const IntrusivePtr<Storage>& storage) = 0;
   /// Host code reads something that a call without user code would have to compare.
   virtual void host_read(HostRead read) = 0;
+  /// Whether `tensor` is a value of this call. Where one lies in its storage is known once it is computed, recorded or followed.
+  virtual bool computes(const TensorImpl& tensor) const = 0;
 
   /// Values of this call that have handles, as far as its own thread lets go of them.
   int64_t values_held = 0;
@@ -88,5 +91,9 @@ inline void await_pending(TensorImpl& impl, bool write, std::source_location whe
 /// Before any host access to a tensor's memory (item, data_ptr, printing, copying to the host): ends a segment, waits for pending
 /// writes, computes lazy values. After it `impl.storage` is valid and up to date.
 void prepare_host_access(TensorImpl& impl, bool write, std::source_location where = std::source_location::current());
+
+/// Before host code asks where in which storage a tensor lies: a value of a compiled call ends a segment, so that no call that asks for
+/// more than where its arguments and what it captures lie is skipped.
+void prepare_place(TensorImpl& impl, std::source_location where = std::source_location::current());
 
 }  // namespace tailor

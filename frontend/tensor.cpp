@@ -18,7 +18,7 @@ std::string at(const Where& where) { return ", at " + ir::SourceLocation{where.f
 /// What is known only of a tensor that has been computed: a compiled call under way is asked for it.
 TensorImpl& computed(const Tensor& t) {
   TensorImpl& impl = operand_impl(t);
-  if (impl.is_lazy()) prepare_host_access(impl, false);
+  prepare_place(impl);
   return impl;
 }
 

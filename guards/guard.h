@@ -27,6 +27,7 @@ enum class GuardKind : uint8_t {
   Layout,     // dense, dimensions in a given order, whatever the sizes
   RequiresGrad,
   StorageOffset,
+  StorageReach,  // bytes of the storage from the first element on, and before it (`most`)
   // numbers and texts
   ScalarValue,  // by kind and bits
   ScalarRange,
@@ -62,7 +63,7 @@ struct Guard {
   int index = 0;               // which tensor, scalar, structure word or cell of the descriptor
   int dim = -1;                // sizes, strides: the dimension; numbers: their kind; Keys: how keys are stored; Predicate: the comparison
   int64_t expected = 0;        // the value in 64 bits: dtype, size, stride, flag, bits of a number ...
-  int64_t most = 0;            // ranges: the largest value
+  int64_t most = 0;            // ranges: the largest value; StorageReach: bytes before
   std::vector<int64_t> words;  // Text, Keys: packed; Layout: dimensions, innermost first; Identity, Aliasing: the pattern; Predicate
   std::string path;            // args[1].weights["w"]
   std::string source;          // "model.cpp:17": the line that made it necessary; may be empty

@@ -122,6 +122,16 @@ void GuardSet::require_structure(std::span<const int64_t> words, std::span<const
 void GuardSet::require_storage_offset(int index, int64_t offset, std::string path, std::string source) {
   add({GuardKind::StorageOffset, index, -1, offset, 0, {}, std::move(path), std::move(source)});
 }
+void GuardSet::require_storage_reach(int index, int64_t after, int64_t before, std::string path, std::string source) {
+  for (Guard& g : state_->facts) {
+    if (g.kind != GuardKind::StorageReach || g.index != index) continue;
+    g.expected = std::max(g.expected, after);
+    g.most = std::max(g.most, before);
+    state_->program.store(nullptr);
+    return;
+  }
+  add({GuardKind::StorageReach, index, -1, after, before, {}, std::move(path), std::move(source)});
+}
 void GuardSet::require_ambient(uint64_t word) { add({GuardKind::Ambient, 0, -1, static_cast<int64_t>(word), 0, {}, "ambient state", ""}); }
 void GuardSet::require_module_epoch(uint64_t epoch) {
   add({GuardKind::ModuleEpoch, 0, -1, static_cast<int64_t>(epoch), 0, {}, "module epoch", ""});

@@ -44,6 +44,8 @@ class GuardSet {
   /// The structure of a call: `words` in the order of `parts`.
   void require_structure(std::span<const int64_t> words, std::span<const Part> parts);
   void require_storage_offset(int index, int64_t offset, std::string path, std::string source);
+  /// The storage holds `after` bytes from the tensor's first element on, and `before` bytes before it.
+  void require_storage_reach(int index, int64_t after, int64_t before, std::string path, std::string source);
   void require_ambient(uint64_t word);
   void require_module_epoch(uint64_t epoch);
   void require_identity(std::span<const TensorFact> tensors);

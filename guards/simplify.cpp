@@ -12,7 +12,7 @@ namespace {
 
 using Kind = GuardKind;
 
-bool about_one_tensor(Kind kind) { return kind >= Kind::Defined && kind <= Kind::StorageOffset; }
+bool about_one_tensor(Kind kind) { return kind >= Kind::Defined && kind <= Kind::StorageReach; }
 
 /// The guards of one tensor, by kind and dimension.
 struct TensorFacts {

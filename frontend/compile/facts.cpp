@@ -63,6 +63,11 @@ void require_reads(guards::GuardSet& guards, std::span<const HostRead> reads, co
           if (arguments[i] == read.tensor) guards.require_storage_offset(static_cast<int>(i), call.tensors[i].offset, names.tensors[i], "");
         }
         break;
+      case HostRead::What::StorageReach:
+        for (size_t i = 0; i < arguments.size(); ++i) {
+          if (arguments[i] == read.tensor) guards.require_storage_reach(static_cast<int>(i), read.after, read.before, names.tensors[i], "");
+        }
+        break;
       case HostRead::What::Aliasing: guards.require_aliasing(call.tensors); break;
       case HostRead::What::Watched:
         guards.require_cell(guards::GuardKind::Watched, read.cell, read.version, read.name.empty() ? "a watched value" : read.name, "");

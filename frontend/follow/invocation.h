@@ -98,6 +98,7 @@ class alignas(64) Invocation final : public OpInterceptor, public TensorDirector
   void host_access(TensorImpl& tensor, bool write, std::source_location where) override;
   void host_read(HostRead read) override { reads_.push_back(std::move(read)); }
   void lends(const IntrusivePtr<Storage>& storage) override;
+  bool computes(const TensorImpl& tensor) const override { return is_own_slot(tensor); }
 
   /// A mode of the process is about to change: what was followed under the old one is computed under it.
   void mode_change();

@@ -231,7 +231,7 @@ Tensor Tensor::unfold(int64_t dimension, const SymInt& size, const SymInt& step,
 
 Tensor as_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride, std::optional<int64_t> storage_offset, Where where) {
   TensorImpl& impl = impl_of(self);
-  if (impl.is_lazy()) prepare_host_access(impl, false, where);  // where in its storage it lies is known once it is computed
+  prepare_place(impl, where);
   const int64_t start = storage_offset.value_or(impl.offset);
   check(size.size() == stride.size(), "as_strided: mismatch in length of strides and shape");
   check(start >= 0, "as_strided: Tensor: invalid storage offset ", start);
@@ -248,6 +248,14 @@ Tensor as_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride, std:
     check(needed <= static_cast<int64_t>(impl.storage->bytes()), "as_strided: setStorage: sizes ", size, ", strides ", stride,
           ", storage offset ", start, ", and itemsize ", element_size(impl.spec.dtype), " requiring a storage size of ", needed,
           " are out of bounds for storage of size ", impl.storage->bytes());
+  }
+  if (OpInterceptor* compiled_call = current_interceptor()) {
+    if (storage_offset) compiled_call->host_read({.what = HostRead::What::StorageOffset, .tensor = &impl});
+    const int64_t width = element_size(impl.spec.dtype);
+    HostRead reach{.what = HostRead::What::StorageReach, .tensor = &impl};
+    reach.after = empty ? 0 : std::max<int64_t>(last + 1 - impl.offset, 0) * width;
+    reach.before = empty ? 0 : std::max<int64_t>(impl.offset - start, 0) * width;
+    if (reach.after + reach.before > 0) compiled_call->host_read(std::move(reach));
   }
   return call<"as_strided">(where, operands(self), size, stride, start - impl.offset);
 }

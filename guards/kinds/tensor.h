@@ -6,6 +6,7 @@
 
 #include "guards/definition.h"
 #include "ir/layout.h"
+#include "runtime/storage.h"
 
 namespace tailor::guards::kinds {
 
@@ -199,6 +200,37 @@ inline constexpr Definition storage_offset = {
           return spec_of(g, call) ? std::to_string(fact_of(g, call)->offset) : std::string("undefined");
         },
     .suggestion = "the function reads storage_offset(), which changes between calls",
+};
+
+// A view that as_strided() makes may look anywhere in the storage: that it is there is not told by sizes and strides.
+inline int64_t bytes_before(const TensorFact& fact) { return fact.offset * element_size(fact.spec->dtype); }
+inline int64_t bytes_after(const TensorFact& fact) {
+  return static_cast<int64_t>(static_cast<const Storage*>(fact.storage)->bytes()) - bytes_before(fact);
+}
+inline constexpr Definition storage_reach = {
+    .kind = GuardKind::StorageReach,
+    .name = "storage reach",
+    .reads = "'s storage",
+    .typical_cost = 1.0,
+    .holds =
+        [](const Guard& g, const CallDescriptor& call) {
+          const TensorFact* fact = fact_of(g, call);
+          return fact != nullptr && fact->spec != nullptr && fact->storage != nullptr && bytes_after(*fact) >= g.expected &&
+                 bytes_before(*fact) >= g.most;
+        },
+    .condition =
+        [](const Guard& g) {
+          const std::string before = g.most > 0 ? " and " + std::to_string(g.most) + " before it" : "";
+          return "the storage of " + g.path + " holds " + std::to_string(g.expected) + " bytes from its first element on" + before;
+        },
+    .actual =
+        [](const Guard& g, const CallDescriptor& call) {
+          const TensorFact* fact = fact_of(g, call);
+          if (fact == nullptr || fact->spec == nullptr || fact->storage == nullptr) return std::string("undefined");
+          return std::to_string(bytes_after(*fact)) + (g.most > 0 ? " and " + std::to_string(bytes_before(*fact)) : "");
+        },
+    .suggestion = "the function calls as_strided() on a tensor whose memory is smaller in some calls",
+    .protects_memory = true,
 };
 
 }  // namespace tailor::guards::kinds

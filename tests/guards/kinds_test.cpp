@@ -11,6 +11,7 @@
 #include "guards/kinds/structure.h"
 #include "guards/serialize.h"
 #include "runtime/ambient.h"
+#include "runtime/storage.h"
 
 namespace tailor::guards {
 namespace {
@@ -19,7 +20,8 @@ namespace {
 struct Call {
   std::vector<ir::TensorSpec> specs = {ir::TensorSpec(kFloat32, {4, 3}), ir::TensorSpec(kInt64, {2})};
   bool second_defined = true;
-  int memory[2] = {};
+  IntrusivePtr<Storage> memory = Storage::allocate(64, kCPU);
+  int other_memory = 0;
   std::vector<TensorFact> facts;
   // 0.5; an enumerator; "relu"; 7
   std::vector<Scalar> scalars = {Scalar(0.5), Scalar(1), Scalar(4), Scalar(int64_t{0x756c6572}), Scalar(7)};
@@ -29,10 +31,10 @@ struct Call {
   std::vector<IntrusivePtr<Cell>> cells = {IntrusivePtr<Cell>(new Cell(10)), IntrusivePtr<Cell>(new Cell(20))};
   uint64_t first_id = 100, second_id = 101;
   int64_t first_offset = 0, second_offset = 0;
-  const void* second_storage = &memory[1];
+  const void* second_storage = &other_memory;
 
   CallDescriptor descriptor() {
-    facts = {{&specs[0], first_id, &memory[0], first_offset}};
+    facts = {{&specs[0], first_id, memory.get(), first_offset}};
     if (second_defined)
       facts.push_back({&specs[1], second_id, second_storage, second_offset});
     else
@@ -83,6 +85,8 @@ std::vector<Case> cases() {
        [](Call& c) { c.specs[0].requires_grad = true; }},
       {of(GuardKind::StorageOffset, 0, -1, 0, "args[0]"), "args[0].storage_offset() == 0 failed: got 5",
        [](Call& c) { c.first_offset = 5; }},
+      {of(GuardKind::StorageReach, 0, -1, 40, "args[0]"), "the storage of args[0] holds 40 bytes from its first element on failed: got 36",
+       [](Call& c) { c.first_offset = 7; }},
       {of(GuardKind::ScalarValue, 0, as_double, Scalar(0.5).bits(), "args[2]"), "args[2] == 0.5 failed: got 0.25",
        [](Call& c) { c.scalars[0] = Scalar(0.25); }},
       {of(GuardKind::ScalarRange, 4, as_int, 0, "args[8]", 9), "0 <= args[8] <= 9 failed: got 10",
@@ -98,7 +102,7 @@ std::vector<Case> cases() {
       {of(GuardKind::Aliasing, 0, -1, 0, "args", 0, {0, 0, 1, 0}),
        "args: no shared memory failed: got args: tensor 1 starts 16 bytes after tensor 0 in the same memory",
        [](Call& c) {
-         c.second_storage = &c.memory[0];
+         c.second_storage = c.memory.get();
          c.second_offset = 2;
        }},
       {of(GuardKind::Predicate, 0, static_cast<int>(Comparison::Equal), 0, "args", 0, divisible), "args[0].size(0) % 2 == 0 failed: got 1",
