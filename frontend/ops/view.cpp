@@ -24,7 +24,12 @@ Tensor& become(const Tensor& self, const Tensor& view) {
 
 }  // namespace
 
-Tensor Tensor::view(SymIntArrayRef size, Where where) const { return call<"view">(where, operands(*this), size); }
+Tensor Tensor::view(SymIntArrayRef size, Where where) const {
+  // The list that is none of SymInts, as eager code has it, needs nothing of what notes expressions.
+  if (!size.of_symbols()) [[likely]]
+    return call<"view">(where, operands(*this), IntArrayRef(size.ints(), size.size()));
+  return call<"view">(where, operands(*this), size);
+}
 Tensor Tensor::view_as(const Tensor& other, Where where) const { return view(other.sym_sizes(), where); }
 
 namespace {
@@ -109,7 +114,11 @@ Tensor Tensor::movedim(IntArrayRef source, IntArrayRef destination, Where where)
   return tailor::movedim(*this, source, destination, where);
 }
 
-Tensor Tensor::expand(SymIntArrayRef size, bool, Where where) const { return call<"expand">(where, operands(*this), size); }
+Tensor Tensor::expand(SymIntArrayRef size, bool, Where where) const {
+  if (!size.of_symbols()) [[likely]]
+    return call<"expand">(where, operands(*this), IntArrayRef(size.ints(), size.size()));
+  return call<"expand">(where, operands(*this), size);
+}
 Tensor Tensor::expand_as(const Tensor& other, Where where) const { return expand(other.sym_sizes(), false, where); }
 Tensor broadcast_to(const Tensor& self, SymIntArrayRef size, Where where) { return self.expand(size, false, where); }
 std::vector<Tensor> broadcast_tensors(TensorList tensors, Where where) {
