@@ -121,7 +121,7 @@ uint64_t TensorImpl::next_id() {
 
 void destroy(TensorHead* head) noexcept {
   TensorImpl& tensor = impl_of(*head);
-  const uint32_t flags = head->flags.load(std::memory_order_relaxed);
+  const uint32_t flags = head->flags.load(std::memory_order_acquire);  // after what a call did before it gave the tensor up
   if (flags & TensorHead::kSlot) {
     OpInterceptor* const here = current_interceptor();
     if (here != nullptr && tensor.invocation.load(std::memory_order_relaxed) == here) [[likely]] {
