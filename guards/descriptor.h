@@ -15,7 +15,7 @@ namespace tailor::guards {
 struct TensorFact {
   const ir::TensorSpec* spec = nullptr;  // null: an undefined tensor
   uint64_t id = 0;                       // never reused; a new one whenever the description changes
-  const void* storage = nullptr;  // a Storage
+  const void* storage = nullptr;         // a Storage
   int64_t offset = 0;
 };
 
