@@ -255,11 +255,12 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
   Entry& entry = *shared;
   entry.used(state.slot);
   const bool pure = options_.pure && !record_.pure_promise_broken.load(std::memory_order_relaxed);
-  const ArgumentHandles handles = pure ? handles_of(ops, arguments.tensors) : ArgumentHandles();
-  const SkipPlan* plan = pure ? entry.skip_plan_for(call, handles) : nullptr;
-  const bool notes_sizes = pure && entry.dynamic() && entry.plans_other_sizes() &&
-                           (state.first || !plan || !plan->serves(call) || !plan->is_called_by(handles.handles));
-  if (notes_sizes && !state.first && serve_new_size(entry, ops, arguments, call, handles, state)) return;
+  const SkipPlan* plan = pure ? entry.skip_plan_for(call) : nullptr;
+  ArgumentHandles handles;
+  if (pure && entry.dynamic() && entry.plans_other_sizes() && (state.first || !plan || !plan->serves(call))) {
+    handles = handles_of(ops, arguments.tensors);
+    if (!state.first && serve_new_size(entry, ops, arguments, call, handles, state)) return;
+  }
   if (plan && !state.first) {
     const uint64_t hit = entry.hit(state.slot);
     const bool audit = (hit & (hit - 1)) == 0;  // 1, 2, 4, 8 ... of a thread: followed, to see whether the promise is kept
@@ -292,7 +293,7 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
     invocation->begin(arguments.tensors);
   }
   std::optional<SizeReads> size_reads;
-  if (notes_sizes && !handles.handles.empty()) invocation->note_sizes(&size_reads.emplace(*invocation));
+  if (!handles.handles.empty()) invocation->note_sizes(&size_reads.emplace(*invocation));
   double recorded_us = 0;
   {
     InterceptorScope scope(invocation);
@@ -322,7 +323,7 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
   }
   if (state.first) add(shared, *invocation, arguments);
   if (size_reads) note_other_sizes(entry, *invocation, ops, arguments, call, epoch, *size_reads, handles);
-  if (pure && !assigns(entry, ops, lent)) review_promise(entry, *invocation, ops, arguments, handles, plan, epoch);
+  if (pure && !assigns(entry, ops, lent)) review_promise(entry, *invocation, ops, arguments, plan, epoch);
   note_outcome(
       [&] {
         return state.first              ? "miss: recorded and compiled"
@@ -355,12 +356,6 @@ bool CompiledFunction::skip_last_hit(const Entry& entry, const guards::CallDescr
 }
 
 bool CompiledFunction::skip(const SkipPlan& plan, const CallOps& ops, const FlatValue& arguments) {
-  if (!plan.variables.empty()) {
-    static thread_local std::vector<const Tensor*> handles;
-    handles.clear();
-    ops.handles(ops.frame, handles);
-    if (!plan.is_called_by(handles)) return false;
-  }
   std::optional<CapturedRegion> region;
   if (!plan.lives.empty() && region.emplace().epoch() != plan.module_epoch.load(std::memory_order_acquire)) return false;
   // User code does not run in here, so that these are never in use twice on one thread.
@@ -417,13 +412,13 @@ bool CompiledFunction::assigns(const Entry& entry, const CallOps& ops, const Fla
 
 // After a followed call of a pure function: makes the plan for skipping, or compares the call with it.
 void CompiledFunction::review_promise(Entry& entry, const Invocation& invocation, const CallOps& ops, const FlatValue& arguments,
-                                      const ArgumentHandles& handles, const SkipPlan* plan, uint64_t module_epoch) {
+                                      const SkipPlan* plan, uint64_t module_epoch) {
   Description description(arguments);
   guards::CallDescriptor& call = description.call();
   call.module_epoch = module_epoch;  // what changed while the body ran may have been read before
   std::string why_not;
-  auto fresh = entry.plan_skip(invocation, ops, call, arguments.tensors, handles, &why_not);
-  const bool holds = plan && plan->is_called_by(handles.handles) && plan->guards.check(call) && plan->holds_captured();
+  auto fresh = entry.plan_skip(invocation, ops, call, arguments.tensors, &why_not);
+  const bool holds = plan && plan->guards.check(call) && plan->holds_captured();
   if (holds && plan->module_epoch.load() != module_epoch && fresh && fresh->captures_the_same(*plan)) {
     // Some handle has changed somewhere: another one, or a copy of one that is captured here.
     plan->module_epoch.store(module_epoch, std::memory_order_release);

@@ -83,8 +83,8 @@ class CompiledFunction {
                   const guards::CallDescriptor& call, const CallState& state, std::vector<MissRecord>& misses);
   bool skip_last_hit(const Entry& entry, const guards::CallDescriptor& call, const CallOps& ops, const FlatValue& arguments, int slot);
   bool assigns(const Entry& entry, const CallOps& ops, const FlatValue& before);
-  void review_promise(Entry& entry, const Invocation& invocation, const CallOps& ops, const FlatValue& arguments,
-                      const ArgumentHandles& handles, const SkipPlan* plan, uint64_t module_epoch);
+  void review_promise(Entry& entry, const Invocation& invocation, const CallOps& ops, const FlatValue& arguments, const SkipPlan* plan,
+                      uint64_t module_epoch);
 
   const std::shared_ptr<FunctionRecord> shared_record_;
   FunctionRecord& record_ = *shared_record_;

@@ -325,12 +325,7 @@ bool SkipPlan::holds_captured() const {
 
 bool SkipPlan::captures_the_same(const SkipPlan& other) const {
   return variant == other.variant && scalars == other.scalars && arguments == other.arguments && captured_ids == other.captured_ids &&
-         results == other.results && variables == other.variables;
-}
-
-bool SkipPlan::is_called_by(std::span<const Tensor* const> handles) const {
-  return std::all_of(variables.begin(), variables.end(),
-                     [&](const Variable& v) { return v.argument < handles.size() && handles[v.argument] == v.handle; });
+         results == other.results;
 }
 
 namespace {
@@ -388,18 +383,33 @@ bool Entry::set_skip_plan(std::unique_ptr<const SkipPlan> plan, const guards::Ca
   return true;
 }
 
-const SkipPlan* Entry::skip_plan_for(const guards::CallDescriptor& call, const ArgumentHandles& handles) {
+const SkipPlan* Entry::skip_plan_for(const guards::CallDescriptor& call) {
   const SkipPlan* last = skip_plan();
-  if (!last || (last->is_called_by(handles.handles) && last->guards.check(call))) return last;
+  if (!last || last->guards.check(call)) return last;
   std::lock_guard lock(mutex_);
   const SkipPlan* found = nullptr;
-  each_plan_for(call, [&](const SkipPlan& plan) {
-    if (plan.is_called_by(handles.handles)) found = &plan;
-    return found != nullptr;
-  });
+  each_plan_for(call, [&](const SkipPlan& plan) { return found = &plan, true; });
   if (!found) return last;
   skip_.store(found, std::memory_order_release);
   return found;
+}
+
+std::vector<bool> Entry::varying_arguments(const PureCall& call, std::span<TensorHead* const> arguments, bool body_ran) {  // mutex_ is held
+  const auto alike = [&](const SeenArguments& s) {
+    return s.end == call.end->step && s.externals == call.externals && s.results == call.results;
+  };
+  auto seen = std::find_if(seen_.begin(), seen_.end(), alike);
+  const auto birth = [](const TensorHead* head) { return head ? impl_of(*head).birth : 0; };
+  if (seen == seen_.end()) {
+    if (!body_ran) return std::vector<bool>(arguments.size(), false);
+    seen_.push_back({call.end->step, call.externals, call.results, {}, std::vector<bool>(arguments.size(), false)});
+    seen = seen_.end() - 1;
+    for (const TensorHead* head : arguments) seen->births.push_back(birth(head));
+  }
+  for (size_t i = 0; body_ran && i < arguments.size(); ++i) {
+    if (birth(arguments[i]) != seen->births[i]) seen->varies[i] = true;
+  }
+  return seen->varies;
 }
 
 namespace {
@@ -452,8 +462,8 @@ std::optional<PureCall> Entry::look_at(const Invocation& invocation, const CallO
 }
 
 std::unique_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, const CallOps& ops, const guards::CallDescriptor& call,
-                                                 std::span<TensorHead* const> arguments, const ArgumentHandles& handles,
-                                                 std::string* why_not, const SymbolicPlan* bound_by) {
+                                                 std::span<TensorHead* const> arguments, std::string* why_not,
+                                                 const SymbolicPlan* bound_by) {
   std::lock_guard lock(mutex_);
   const auto refuse = [&](std::string why) {
     *why_not = std::move(why);
@@ -487,7 +497,7 @@ std::unique_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, c
     // From now on its death, and replacing a handle to it, bump the epoch, registered in a module or not.
     plan->lives.push_back(watch_life(tensor));
   }
-  const SeenArguments* const known = look_at_arguments(*seen, arguments, handles, call.module_epoch, bound_by == nullptr);
+  const std::vector<bool> varies = varying_arguments(*seen, arguments, bound_by == nullptr);
   for (const SkipPlan::ResultTensor& value : seen->results) {
     SkipPlan::ResultTensor from = value;
     if (from.from == SkipPlan::ResultTensor::From::Output) {
@@ -519,20 +529,8 @@ std::unique_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, c
   const std::vector<HostRead> of_body = bound_by ? reads_of(*bound_by, arguments) : std::vector<HostRead>();
   require_reads(plan->guards, bound_by ? of_body : invocation.reads(), call, arguments, names);
   for (size_t i = 0; i < call.tensors.size(); ++i) {
-    const auto number = static_cast<int>(i);
-    const bool returned = std::any_of(seen->results.begin(), seen->results.end(), [&](const SkipPlan::ResultTensor& r) {
-      return r.from == SkipPlan::ResultTensor::From::Argument && r.index == number;
-    });
-    const bool used = returned || std::ranges::count(seen->externals, number) > 0;
-    if (!call.tensors[i].spec || !used || (known && known->arguments[i].proven)) continue;
-    // Where the only handle is the caller's variable, what the body may hold by reference is what that variable holds. Else it may be
-    // another handle: the plan holds for this tensor, and while none of those is assigned over.
-    if (handles.alone[i] && std::ranges::count(arguments, arguments[i]) == 1) {
-      plan->variables.push_back({i, handles.handles[i], argument_path(number)});
-    } else {
-      watch_life(impl_of(*arguments[i]));
-      plan->guards.require_pinned(number, call.tensors[i].id, argument_path(number));
-    }
+    if (call.tensors[i].spec && !varies[i])
+      plan->guards.require_pinned(static_cast<int>(i), call.tensors[i].id, argument_path(static_cast<int>(i)));
   }
   plan->changes = seal_as_asked(plan->guards, options_, true);
   return plan;

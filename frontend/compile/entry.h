@@ -61,12 +61,6 @@ struct FunctionRecord {
   void clear();
 };
 
-/// Of the call before its body runs: what tells whether the body can come to an argument by another way than as an argument.
-struct ArgumentHandles {
-  std::vector<const Tensor*> handles;  // the caller's
-  std::vector<bool> alone;             // no other handle to the tensor
-};
-
 /// How a pure entry runs without user code.
 struct SkipPlan {
   const follow::Instance* end = nullptr;
@@ -83,14 +77,6 @@ struct SkipPlan {
   };
   std::vector<int64_t> scalars;  // numbers that vary between plans: under this one's guards they are what they were
   std::vector<ResultTensor> results;
-  /// An argument that the body may also hold by a reference to the caller's variable: the only handle to it was here.
-  struct Variable {
-    size_t argument;
-    const Tensor* handle;
-    std::string path;
-    friend bool operator==(const Variable&, const Variable&) = default;
-  };
-  std::vector<Variable> variables;
   std::any prototype;       // the result with its tensors left out
   guards::GuardSet guards;  // everything that the call could have read, but for what modules hold
   GuardChanges changes;     // by the user's options
@@ -99,7 +85,6 @@ struct SkipPlan {
   /// Whether what it captures is alive and described as it was; touches none of it.
   bool holds_captured() const;
   bool captures_the_same(const SkipPlan& other) const;
-  bool is_called_by(std::span<const Tensor* const> handles) const;
   bool serves(const guards::CallDescriptor& call) const {
     return module_epoch.load(std::memory_order_acquire) == call.module_epoch && guards.check(call);
   }
@@ -111,6 +96,12 @@ struct PureCall {
   std::vector<int> externals;                   // by number: the argument's, or -1
   std::vector<SkipPlan::ResultTensor> results;  // Output: which value of the call
   std::any prototype;
+};
+
+/// Of the call before its body runs: what tells whether the body can come to an argument by another way than as an argument.
+struct ArgumentHandles {
+  std::vector<const Tensor*> handles;  // the caller's
+  std::vector<bool> alone;             // no other handle to the tensor
 };
 
 /// How a pure entry runs in sizes that its body was never run in.
@@ -128,7 +119,7 @@ struct SymbolicPlan {
   GuardChanges changes;
   uint64_t module_epoch = 0;
   ArgumentHandles arguments;       // of the recorded call
-  std::vector<bool> used, varies;  // which arguments it takes; which of them are known to come as arguments only
+  std::vector<bool> used, varies;  // which arguments it takes; which of them have been another tensor
   mutable std::mutex mutex;
   mutable std::vector<std::vector<int64_t>> bound_on_trust;  // sizes bound while some argument had always been at the same place
 
@@ -218,12 +209,12 @@ class Entry final : public follow::EntryHost, public std::enable_shared_from_thi
   /// The plan for skipping, or null. Plans live as long as their entry.
   const SkipPlan* skip_plan() const { return skip_.load(std::memory_order_acquire); }
   /// The plan whose guards hold for this call, or null.
-  const SkipPlan* skip_plan_for(const guards::CallDescriptor& call, const ArgumentHandles& handles);
+  const SkipPlan* skip_plan_for(const guards::CallDescriptor& call);
   /// `plan`, or an earlier one that says the same about `call`. False when there have been too many.
   bool set_skip_plan(std::unique_ptr<const SkipPlan> plan, const guards::CallDescriptor& call);
   /// Builds it from a call that has just hit (or been compiled); null when the call cannot be skipped. `bound_by`: the body did not run.
   std::unique_ptr<const SkipPlan> plan_skip(const Invocation& invocation, const CallOps& ops, const guards::CallDescriptor& call,
-                                            std::span<TensorHead* const> arguments, const ArgumentHandles& handles, std::string* why_not,
+                                            std::span<TensorHead* const> arguments, std::string* why_not,
                                             const SymbolicPlan* bound_by = nullptr);
   /// Keeps what a call that ran the body says of other sizes.
   void plan_other_sizes(const Invocation& invocation, const CallOps& ops, const guards::CallDescriptor& call,
@@ -291,28 +282,18 @@ class Entry final : public follow::EntryHost, public std::enable_shared_from_thi
   std::unordered_map<uint64_t, std::vector<const SkipPlan*>> plans_by_size_;
   template <class Visit>
   void each_plan_for(const guards::CallDescriptor& call, const Visit& visit) const;
-  /// What calls that reached the same end and took the same of their tensors for arguments say of where the body has them from: it may
-  /// hold by reference what it is given, and then only looks as if it took the argument. That it does not is known once it has taken
-  /// another tensor while every handle to the earlier one was what it had been.
+  /// Which arguments have been another tensor in a later call that reached the same end and took the same of its tensors for arguments:
+  /// one that has always been the same may be captured as well, and then only looks like an argument.
   struct SeenArguments {
     const follow::Step* end;
     std::vector<int> externals;
     std::vector<SkipPlan::ResultTensor> results;
-    struct Argument {
-      uint64_t birth = 0;                  // of the first one
-      const Tensor* handle = nullptr;      // where the last one was
-      IntrusivePtr<tailor::Cell> earlier;  // of one that is watched: its life, id and birth, and the epoch of its call
-      uint64_t earlier_id = 0, earlier_birth = 0, epoch = 0;
-      int watched = 0;
-      bool varies = false, proven = false;
-    };
-    std::vector<Argument> arguments;
-    std::vector<bool> proven() const;
+    std::vector<uint64_t> births;
+    std::vector<bool> varies;
   };
   std::optional<PureCall> look_at(const Invocation& invocation, const CallOps& ops, std::span<TensorHead* const> arguments,
                                   std::string* why_not) const;
-  SeenArguments* look_at_arguments(const PureCall& call, std::span<TensorHead* const> arguments, const ArgumentHandles& handles,
-                                   uint64_t epoch, bool body_ran);
+  std::vector<bool> varying_arguments(const PureCall& seen, std::span<TensorHead* const> arguments, bool body_ran);
   std::vector<SeenArguments> seen_;
   std::vector<std::shared_ptr<const SymbolicPlan>> symbolic_;
   std::atomic<int> plans_in_vain_{0};

@@ -17,8 +17,6 @@ std::vector<Explanation::GuardText> guard_texts(const guards::GuardSet& guards) 
 std::vector<Explanation::GuardText> skip_guard_texts(const SkipPlan& plan) {
   std::vector<Explanation::GuardText> texts = guard_texts(plan.guards);
   texts.push_back({"module epoch", "module epoch == " + std::to_string(plan.module_epoch.load()), ""});
-  for (const SkipPlan::Variable& v : plan.variables)
-    texts.push_back({"variable", v.path + " is the caller's variable of the recorded call", ""});
   for (size_t i = 0; i < plan.lives.size(); ++i)
     texts.push_back({"liveness", "captured tensor " + std::to_string(i) + " is alive (told by the module epoch)", ""});
   return texts;

@@ -148,7 +148,7 @@ CompiledFunction::Bound CompiledFunction::bind_size(Entry& entry, const Symbolic
   results.clear();
   const bool hit = invocation->hit_return() != nullptr;
   std::string why_no_plan;
-  if (auto fresh = entry.plan_skip(*invocation, ops, call, arguments.tensors, plan.arguments, &why_no_plan, &plan))
+  if (auto fresh = entry.plan_skip(*invocation, ops, call, arguments.tensors, &why_no_plan, &plan))
     entry.set_skip_plan(std::move(fresh), call);
   invocation->end();
   entry.give_back(state.slot, invocation);

@@ -157,7 +157,7 @@ void Entry::plan_other_sizes(const Invocation& invocation, const CallOps& ops, c
   for (const SkipPlan::ResultTensor& r : seen->results) {
     if (r.from == SkipPlan::ResultTensor::From::Argument) plan->used[static_cast<size_t>(r.index)] = true;
   }
-  plan->varies = look_at_arguments(*seen, arguments, handles, call.module_epoch, true)->proven();
+  plan->varies = varying_arguments(*seen, arguments, true);
   plan->results = std::move(seen->results);
   plan->prototype = std::move(seen->prototype);
   for (const HostRead& read : invocation.reads()) {
