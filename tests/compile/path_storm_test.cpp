@@ -3,26 +3,14 @@
 
 #include <gtest/gtest.h>
 
-#include <mutex>
-
+#include "support/catch_warnings.h"
 #include "support/expect.h"
 
 namespace tailor {
 namespace {
 
-std::mutex warnings_mutex;
-std::vector<std::string> warnings;
-
-struct CatchWarnings {
-  CatchWarnings() {
-    warnings.clear();
-    set_warning_sink([](std::string_view, std::string_view text) {
-      std::lock_guard lock(warnings_mutex);
-      warnings.emplace_back(text);
-    });
-  }
-  ~CatchWarnings() { set_warning_sink(nullptr); }
-};
+using testing::CatchWarnings;
+using testing::warnings;
 
 TEST(PathStorm, IsToldOnce) {
   const CatchWarnings caught;

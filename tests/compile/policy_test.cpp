@@ -10,28 +10,16 @@
 #include <thread>
 
 #include "frontend/compile/policy.h"
+#include "support/catch_warnings.h"
 #include "support/expect.h"
 #include "support/sanitizers.h"
 
 namespace tailor {
 namespace {
 
+using testing::CatchWarnings;
 using testing::f32;
-
-std::mutex warnings_mutex;
-std::vector<std::string> warnings;
-
-/// Collects warnings while it lives.
-struct CatchWarnings {
-  CatchWarnings() {
-    warnings.clear();
-    set_warning_sink([](std::string_view, std::string_view text) {
-      std::lock_guard lock(warnings_mutex);
-      warnings.emplace_back(text);
-    });
-  }
-  ~CatchWarnings() { set_warning_sink(nullptr); }
-};
+using testing::warnings;
 
 struct TotalLimit {
   explicit TotalLimit(TotalCacheLimit limit) { set_total_cache_limit(limit); }
