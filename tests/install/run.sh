@@ -10,7 +10,11 @@ cmake -S "$source/tests/install/outside" -B "$root/outside" -DCMAKE_PREFIX_PATH=
 cmake --build "$root/outside" -j2
 "$root/outside/native"
 "$root/outside/ported"
-export PKG_CONFIG_PATH=$(dirname "$(find "$root/prefix" -name tailor.pc)")
-"$cxx" ${CXXFLAGS:-} "$source/tests/install/outside/native.cpp" $(pkg-config --define-variable=prefix="$root/prefix" --cflags --libs tailor) -Wl,-rpath,"$root/prefix/lib" -o "$root/by_pkg_config"
-"$root/by_pkg_config"
-"$root/prefix/bin/tailor" --help >/dev/null
+mv "$root/prefix" "$root/moved"  # an installed tree may be moved
+export PKG_CONFIG_PATH=$(dirname "$(find "$root/moved" -name tailor.pc)")
+for by in native:tailor ported:tailor-torch; do
+  package=${by#*:}
+  "$cxx" ${CXXFLAGS:-} "$source/tests/install/outside/${by%:*}.cpp" $(pkg-config --cflags --libs "$package") -Wl,-rpath,"$(pkg-config --variable=libdir "$package")" -o "$root/by_pkg_config"
+  "$root/by_pkg_config"
+done
+"$root/moved/bin/tailor" --help >/dev/null

@@ -17,6 +17,20 @@ configure_package_config_file(tools/cmake/tailorConfig.cmake.in ${CMAKE_BINARY_D
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/tailorConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/tailorConfig.cmake ${CMAKE_BINARY_DIR}/tailorConfigVersion.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tailor)
 
+# Prefixes are named relative to the file itself: `cmake --install --prefix` and moving an installed tree leave it right.
+if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
+  set(PC_PREFIX ${CMAKE_INSTALL_PREFIX})
+else()
+  file(RELATIVE_PATH PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+  string(REGEX REPLACE "/$" "" PC_PREFIX "\${pcfiledir}/${PC_PREFIX}")
+endif()
+foreach(folder LIBDIR INCLUDEDIR)
+  set(PC_${folder} \${prefix}/${CMAKE_INSTALL_${folder}})
+  if(IS_ABSOLUTE ${CMAKE_INSTALL_${folder}})
+    set(PC_${folder} ${CMAKE_INSTALL_${folder}})
+  endif()
+endforeach()
+
 function(tailor_pkg_config name description extra)
   set(PC_NAME ${name})
   set(PC_DESCRIPTION ${description})
