@@ -247,11 +247,11 @@ void Entry::on_op_by_op(std::string_view why) {
   if (!warned_.exchange(true)) log(LogChannel::Recompiles, tag(), "a segment runs op by op: " + std::string(why));
 }
 
-void Entry::on_escape(std::source_location where, bool mode_changes) {
+void Entry::on_escape(std::source_location where, std::string_view why) {
   if (!log_enabled(LogChannel::GraphBreaks)) return;
-  const std::string place = ir::SourceLocation{where.file_name(), static_cast<int>(where.line())}.str();
-  log(LogChannel::GraphBreaks, tag(),
-      mode_changes ? "a segment ends: a mode of the process changes" : "a segment ends: host code needs a tensor's data, at " + place);
+  std::string text = "a segment ends: " + std::string(why);
+  if (where.line() != 0) text += ", at " + ir::SourceLocation{where.file_name(), static_cast<int>(where.line())}.str();
+  log(LogChannel::GraphBreaks, tag(), text);
 }
 
 void Entry::on_difference(const follow::Difference& difference) {

@@ -240,7 +240,7 @@ class Entry final : public follow::EntryHost, public std::enable_shared_from_thi
   bool compile_later(std::function<void()> finish) override;
   void on_variant_compiled(const follow::Variant& variant, bool first_of_segment) override;
   void on_op_by_op(std::string_view why) override;
-  void on_escape(std::source_location where, bool mode_changes) override;
+  void on_escape(std::source_location where, std::string_view why) override;
   void on_difference(const follow::Difference& difference) override;
   void on_compile_failure(std::string_view what) override;
   void on_symbolic_compiled(const follow::SymbolicForm& form) override;

@@ -372,7 +372,7 @@ Tensor Invocation::op_otherwise(const OpCall& call) {
       return Tensor(IntrusivePtr<TensorHead>::first(&slot(step.first_slot)));
     }
     if (must_begin_segment(call)) {
-      end_segment(StepKind::Escape, call.where);
+      end_segment(StepKind::Escape, call.where, kMayFailAfterWrite);
       return op(call);
     }
     diverge(&call, StepKind::Op, call.where);
@@ -397,7 +397,7 @@ std::vector<Tensor> Invocation::op_many(const OpCall& call) {
       return all;
     }
     if (must_begin_segment(call)) {
-      end_segment(StepKind::Escape, call.where);
+      end_segment(StepKind::Escape, call.where, kMayFailAfterWrite);
       return op_many(call);
     }
     diverge(&call, StepKind::Op, call.where);
@@ -420,14 +420,14 @@ void Invocation::host_access(TensorImpl&, bool, std::source_location where) {
   if (mode_ == Mode::Eager || path_.size() == segment_begin_) return;  // nothing is pending
   check(!host_.fullgraph(), "fullgraph: ", host_.function_name(), " needs a tensor's data on the host, at ",
         ir::SourceLocation{where.file_name(), static_cast<int>(where.line())}.str());
-  end_segment(StepKind::Escape, where);
+  end_segment(StepKind::Escape, where, "host code needs a tensor's data");
 }
 
 void Invocation::mode_change() {
-  if (mode_ != Mode::Eager && path_.size() != segment_begin_) end_segment(StepKind::Escape, {});
+  if (mode_ != Mode::Eager && path_.size() != segment_begin_) end_segment(StepKind::Escape, {}, "a mode of the process changes");
 }
 
-void Invocation::finish() { end_segment(StepKind::Return, {}); }
+void Invocation::finish() { end_segment(StepKind::Return, {}, {}); }
 
 Instance* Invocation::find_end(StepKind kind) {
   for (Instance* child = cursor_->first_child.load(std::memory_order_acquire); child;
@@ -444,7 +444,7 @@ Instance* Invocation::find_end(StepKind kind) {
   return nullptr;
 }
 
-void Invocation::end_segment(StepKind kind, std::source_location where) {
+void Invocation::end_segment(StepKind kind, std::source_location where, std::string_view why) {
   Instance* end = mode_ == Mode::Eager ? nullptr : find_end(kind);
   if (mode_ == Mode::Following && !end) diverge(nullptr, kind, where);
   if (mode_ == Mode::Eager) {
@@ -458,7 +458,7 @@ void Invocation::end_segment(StepKind kind, std::source_location where) {
     step->first_slot = used_slots_;
     step->first_external = bound_;
     step->first_scalar = path_.empty() ? 0 : path_.back()->step->scalar_count();
-    if (kind == StepKind::Escape) host_.on_escape(where, where.line() == 0);
+    if (kind == StepKind::Escape) host_.on_escape(where, why);
     end = tree_.add(binding(), cursor_, std::move(step), std::make_unique<Instance>());
     if (!first_new_step_) first_new_step_ = end->step;
   }

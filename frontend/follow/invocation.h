@@ -47,8 +47,8 @@ class EntryHost {
   /// Counters and the log.
   virtual void on_variant_compiled(const Variant& variant, bool first_of_segment) = 0;
   virtual void on_op_by_op(std::string_view why) = 0;
-  /// A path is seen for the first time to go through a place where host code needs data, or a mode changes.
-  virtual void on_escape(std::source_location where, bool mode_changes) = 0;
+  /// A path is seen for the first time to go through a place where a segment ends before the call does.
+  virtual void on_escape(std::source_location where, std::string_view why) = 0;
   /// Something differs from what was recorded, so that a segment will be compiled again.
   virtual void on_difference(const Difference& difference) = 0;
   virtual void on_compile_failure(std::string_view what) = 0;
@@ -102,6 +102,7 @@ class alignas(64) Invocation final : public OpInterceptor, public TensorDirector
 
   /// A mode of the process is about to change: what was followed under the old one is computed under it.
   void mode_change();
+  void fence(std::source_location where);
 
   /// Another thread needs the value of a lazy tensor or of memory with pending writes.
   void compute_for_other_thread(const TensorImpl& wanted);
@@ -130,6 +131,7 @@ class alignas(64) Invocation final : public OpInterceptor, public TensorDirector
 
  private:
   enum class Mode : uint8_t { Following, Recording, Eager };
+  static constexpr std::string_view kMayFailAfterWrite = "an op that can fail on its data comes after a write";
 
   /// A tensor by its number along the path.
   struct Value {
@@ -184,7 +186,7 @@ class alignas(64) Invocation final : public OpInterceptor, public TensorDirector
   bool must_begin_segment(const OpCall& call) const;
   bool is_on_lent(const OpCall& call) const;
   std::vector<Tensor> run_at_once(const OpCall& call);
-  void end_segment(follow::StepKind kind, std::source_location where);
+  void end_segment(follow::StepKind kind, std::source_location where, std::string_view why);
   bool serves(const follow::Variant& variant) const;
   bool has_its_numbers(const follow::Variant& variant) const;
   bool run_compiled(follow::Instance& end);

@@ -210,7 +210,7 @@ std::vector<Tensor> Invocation::record(const OpCall& call) {
     mode_ = Mode::Eager;
     host_.on_op_by_op("too many paths have been recorded");
   }
-  if (mode_ == Mode::Recording && must_begin_segment(call)) end_segment(StepKind::Escape, call.where);
+  if (mode_ == Mode::Recording && must_begin_segment(call)) end_segment(StepKind::Escape, call.where, kMayFailAfterWrite);
   if (mode_ == Mode::Eager) return run_eager_many(call);
 
   recorded_ = true;

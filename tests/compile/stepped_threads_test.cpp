@@ -161,7 +161,7 @@ struct Host final : follow::EntryHost {
   bool all_dynamic() const override { return false; }
   void on_variant_compiled(const follow::Variant&, bool) override { ++compiled; }
   void on_op_by_op(std::string_view) override {}
-  void on_escape(std::source_location, bool) override {}
+  void on_escape(std::source_location, std::string_view) override {}
   void on_difference(const follow::Difference&) override {}
   void on_compile_failure(std::string_view) override {}
   void on_symbolic_compiled(const follow::SymbolicForm&) override {}

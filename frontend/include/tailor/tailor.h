@@ -6,6 +6,7 @@
 #include "tailor/compile.h"
 #include "tailor/cuda.h"
 #include "tailor/dynamic.h"
+#include "tailor/fence.h"
 #include "tailor/indexing.h"
 #include "tailor/io.h"
 #include "tailor/log.h"
