@@ -20,15 +20,28 @@ inline uint32_t spec_header(const ir::TensorSpec& spec) {
   return header;
 }
 
+/// Two words of a list, to be compared at once.
+using WordPair = int64_t __attribute__((vector_size(16)));
+inline WordPair word_pair(const int64_t* words) {
+  WordPair pair;
+  std::memcpy(&pair, words, sizeof(pair));
+  return pair;
+}
+
 /// Sizes and strides of a tensor of `Rank` dimensions against operands that hold both: one branch for all.
 template <size_t Rank>
 [[gnu::always_inline]] inline bool spec_is(const ir::TensorSpec& spec, uint32_t header, const int64_t* expected) {
+  const int64_t *const sizes = spec.sizes.begin(), *const strides = spec.strides.begin();
   uint64_t difference = (spec_header(spec) ^ header) | (spec.sizes.size() ^ Rank);
-  for (size_t d = 0; d < Rank; ++d) {
-    difference |= static_cast<uint64_t>(spec.sizes.begin()[d] ^ expected[d]);
-    difference |= static_cast<uint64_t>(spec.strides.begin()[d] ^ expected[Rank + d]);
+  WordPair pairs = {};
+  for (size_t d = 0; d + 2 <= Rank; d += 2) {
+    pairs |= word_pair(sizes + d) ^ word_pair(expected + d);
+    pairs |= word_pair(strides + d) ^ word_pair(expected + Rank + d);
   }
-  return difference == 0;
+  if constexpr (Rank % 2 != 0) {
+    difference |= static_cast<uint64_t>((sizes[Rank - 1] ^ expected[Rank - 1]) | (strides[Rank - 1] ^ expected[2 * Rank - 1]));
+  }
+  return (difference | static_cast<uint64_t>(pairs[0] | pairs[1])) == 0;
 }
 
 /// Operands: smallest sizes, largest sizes, then the order of dimensions (innermost first) or the strides.

@@ -72,6 +72,35 @@ TEST(GuardSet, EveryFieldIsCheckedAndNamed) {
   }
 }
 
+TEST(GuardSet, EverySizeAndStrideOfEveryRankIsCompared) {
+  for (int64_t rank = 0; rank <= 6; ++rank) {
+    Dims sizes;
+    for (int64_t d = 0; d < rank; ++d) sizes.push_back(d + 2);
+    const ir::TensorSpec made_from(kFloat32, sizes);
+    GuardSet g;
+    g.require_spec(0, &made_from, "args[0]", "");
+    g.seal();
+    const auto holds = [&](const ir::TensorSpec& spec) {
+      const TensorFact fact{&spec, 1, &spec, 0};
+      return g.check({{&fact, 1}, {}, {}, 0, 0});
+    };
+    EXPECT_TRUE(holds(ir::TensorSpec(kFloat32, sizes))) << rank;
+    for (const int64_t by : {int64_t{1}, int64_t{1} << 40}) {
+      for (size_t d = 0; d < static_cast<size_t>(rank); ++d) {
+        ir::TensorSpec size = made_from, stride = made_from;
+        size.sizes[d] += by;
+        stride.strides[d] += by;
+        EXPECT_FALSE(holds(size)) << "size " << d << " of rank " << rank;
+        EXPECT_FALSE(holds(stride)) << "stride " << d << " of rank " << rank;
+      }
+    }
+    ir::TensorSpec higher = made_from;
+    higher.sizes.push_back(1);
+    higher.strides.push_back(1);
+    EXPECT_FALSE(holds(higher)) << rank;
+  }
+}
+
 TEST(GuardSet, DynamicSizesStayInTheirRange) {
   const ir::TensorSpec recorded(kFloat32, {4, 3});
   GuardSet g;
