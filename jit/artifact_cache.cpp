@@ -74,7 +74,7 @@ struct Reader {
   }
 };
 
-std::string written(std::string_view key, const KernelImage& image) {
+std::string file_of(std::string_view key, const KernelImage& image) {
   std::string body;
   put(body, key);
   put(body, image.bytes);
@@ -171,20 +171,21 @@ void ArtifactCache::store(std::string_view key, const KernelImage& image, Artifa
   if (!writable_.load(std::memory_order_relaxed)) return;
   auto folder = directory(CacheDirectory::Missing::Make);
   if (folder == nullptr) return;
-  const std::string name = file_name(key, kSuffix), file = written(key, image);
+  const std::string name = file_name(key, kSuffix), file = file_of(key, image);
   const auto bytes = static_cast<int64_t>(file.size());
   if (bytes > limit_) return say(name + " is larger than the whole cache may be");
-  std::string fault = folder->write(name, file);
-  if (!fault.empty() && access(path_.c_str(), F_OK) != 0) {  // somebody has removed the folder
+  CacheDirectory::Written written = folder->write(name, file);
+  if (!written.fault.empty() && access(path_.c_str(), F_OK) != 0) {  // somebody has removed the folder
     {
       std::lock_guard lock(mutex_);
       directory_ = nullptr;
     }
     folder = directory(CacheDirectory::Missing::Make);
     if (folder == nullptr) return;
-    fault = folder->write(name, file);
+    written = folder->write(name, file);
   }
-  if (!fault.empty()) return give_up_writing(fault);
+  if (written.other_files) return say(name + " is not kept: " + written.fault, LogLevel::Info);
+  if (!written.fault.empty()) return give_up_writing(written.fault);
   counts.bytes += file.size();
   say("kept " + name + ", " + std::to_string(bytes) + " bytes");
   if (!marked_.exchange(true) && !folder->has(build_mark())) folder->write(build_mark(), "");

@@ -139,12 +139,12 @@ CacheDirectory::Read CacheDirectory::read(const std::string& name, std::string& 
   return Read::Found;
 }
 
-std::string CacheDirectory::write(const std::string& name, std::string_view bytes) const {
+CacheDirectory::Written CacheDirectory::write(const std::string& name, std::string_view bytes) const {
   static std::atomic<uint64_t> next{0};
   const std::string half = name + "." + std::to_string(getpid()) + "." + std::to_string(now()) + "." + std::to_string(next.fetch_add(1)) +
                            std::string(kHalfDone);
   const Handle file(openat(handle_, half.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (file.get() < 0) return reason(errno);
+  if (file.get() < 0) return {reason(errno)};
   int failed = 0;
   {
     const NoSizeSignal no_signal;
@@ -156,10 +156,14 @@ std::string CacheDirectory::write(const std::string& name, std::string_view byte
         failed = errno;
     }
   }
-  if (failed == 0 && renameat(handle_, half.c_str(), handle_, name.c_str()) != 0) failed = errno;
-  if (failed == 0) return "";
+  bool in_place = false;  // what lies there is no file, or may not be replaced
+  if (failed == 0 && renameat(handle_, half.c_str(), handle_, name.c_str()) != 0) {
+    failed = errno;
+    in_place = failed == EISDIR || failed == ENOTEMPTY || failed == EEXIST || failed == EPERM || failed == EACCES || failed == EBUSY;
+  }
+  if (failed == 0) return {};
   unlinkat(handle_, half.c_str(), 0);
-  return reason(failed);
+  return {reason(failed), in_place};
 }
 
 bool CacheDirectory::has(const std::string& name) const { return faccessat(handle_, name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0; }

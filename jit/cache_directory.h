@@ -31,8 +31,12 @@ class CacheDirectory {
   enum class Read { Found, Missing, Refused };
   /// Refused: a link, not a plain file, somebody else's, writable by others, or unreadable. Marks the file as used just now.
   Read read(const std::string& name, std::string& bytes) const;
-  /// Replaces the file in one step: others see all of it or nothing. Gives the reason when it cannot, else "".
-  std::string write(const std::string& name, std::string_view bytes) const;
+  struct Written {
+    std::string fault = {};    // why not, or ""
+    bool other_files = false;  // there is no reason why a file of another name could not be written
+  };
+  /// Replaces the file in one step: others see all of it or nothing.
+  Written write(const std::string& name, std::string_view bytes) const;
   bool has(const std::string& name) const;
   bool remove(const std::string& name) const;
   /// Plain files whose name ends in `suffix`. Files that a writer left half done an hour ago are removed.

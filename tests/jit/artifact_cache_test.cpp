@@ -198,6 +198,26 @@ TEST_F(ArtifactCacheTest, LinksPipesAndFoldersAreNoEntries) {
   expect_rejected("it is no plain file of this user's alone");
 }
 
+// What lies in the place of one entry is no reason to keep no other.
+TEST_F(ArtifactCacheTest, AFolderInAnEntrysPlaceKeepsOnlyThatOneOut) {
+  store("key", image());
+  const std::string there = entry();
+  fs::remove(there);
+  fs::create_directory(there);
+  write_file(there + "/not ours", "kept");
+  const Lines lines;
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_FALSE(find("key"));
+    store("key", image());
+  }
+  EXPECT_TRUE(Lines::has(" is not kept: ")) << Lines::text();
+  EXPECT_FALSE(Lines::has("nothing more is written")) << Lines::text();
+  EXPECT_EQ(read_file(there + "/not ours"), "kept");
+  store("other", image(1));
+  ASSERT_TRUE(find("other"));
+  EXPECT_TRUE(files_of(path, ".tmp").empty());
+}
+
 TEST_F(ArtifactCacheTest, FilesOthersCanWriteAreNoEntries) {
   store("key", image());
   fs::permissions(entry(), fs::perms(0666));
