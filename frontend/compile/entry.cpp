@@ -40,8 +40,9 @@ std::vector<Storm> FunctionRecord::all_storms() const {
 
 void FunctionRecord::clear() {
   counts.restart();
-  for (auto* counter : {&misses, &recompiles, &divergences, &op_by_op, &lifts, &evictions, &compile_failures, &async_compiles,
-                        &guards_dropped, &guards_relaxed, &plans_voided, &symbolic_compiles, &symbolic_rests, &symbolic_given_up, &bound})
+  for (auto* counter :
+       {&misses, &recompiles, &divergences, &op_by_op, &lifts, &evictions, &compile_failures, &async_compiles, &guards_dropped,
+        &guards_relaxed, &plans_voided, &symbolic_compiles, &symbolic_rests, &symbolic_given_up, &bound, &parts})
     counter->store(0);
   for (auto& counter : eager) counter.store(0);
   pure_promise_broken = false;
@@ -240,6 +241,13 @@ void Entry::on_symbolic_compiled(const follow::SymbolicForm& form) {
 void Entry::on_symbolic_given_up(std::string_view why) {
   record_.symbolic_given_up.fetch_add(1, std::memory_order_relaxed);
   if (log_enabled(LogChannel::Recompiles)) log(LogChannel::Recompiles, tag(), "a segment stays static: " + std::string(why));
+}
+
+void Entry::on_parts(std::string_view why, std::source_location where) {
+  if (record_.parts.fetch_add(1, std::memory_order_relaxed) != 0 && !log_enabled(LogChannel::Recompiles, LogLevel::Debug)) return;
+  log(LogChannel::Recompiles, tag(),
+      "paths are made of parts that they share: " + std::string(why) + ", at " +
+          ir::SourceLocation{where.file_name(), static_cast<int>(where.line())}.str());
 }
 
 void Entry::on_op_by_op(std::string_view why) {

@@ -32,7 +32,7 @@ struct FunctionRecord {
   CallCounts counts;
   std::atomic<uint64_t> misses{0}, recompiles{0}, divergences{0}, op_by_op{0}, lifts{0}, evictions{0}, compile_failures{0},
       guards_dropped{0}, guards_relaxed{0}, plans_voided{0}, async_compiles{0}, symbolic_compiles{0}, symbolic_rests{0},
-      symbolic_given_up{0}, bound{0};
+      symbolic_given_up{0}, bound{0}, parts{0};
   std::array<std::atomic<uint64_t>, kEagerReasons> eager{};
   std::atomic<bool> pure_promise_broken{false};
   StormDetector storms;
@@ -245,6 +245,8 @@ class Entry final : public follow::EntryHost, public std::enable_shared_from_thi
   void on_compile_failure(std::string_view what) override;
   void on_symbolic_compiled(const follow::SymbolicForm& form) override;
   void on_symbolic_given_up(std::string_view why) override;
+  bool shares_parts() const override { return !options_.pure || record_.pure_promise_broken.load(std::memory_order_relaxed); }
+  void on_parts(std::string_view why, std::source_location where) override;
   std::string argument_path(int argument) const override;
   std::string tag() const;  // "layer/0/1": function, entry, attempt
 

@@ -100,6 +100,7 @@ Stats CompiledFunction::stats() const {
   s.symbolic_rests = record_.symbolic_rests;
   s.symbolic_given_up = record_.symbolic_given_up;
   s.sizes_bound = record_.bound;
+  s.parts = record_.parts;
   s.async_compiles = record_.async_compiles;
   s.pure_promise_broken = record_.pure_promise_broken;
   const auto eager = [&](EagerReason reason) { return record_.eager[static_cast<size_t>(reason)].load(); };

@@ -141,6 +141,7 @@ Json to_json(const Stats& s) {
           {"symbolic_given_up", s.symbolic_given_up},
           {"bindings", s.bindings},
           {"sizes_bound", s.sizes_bound},
+          {"parts", s.parts},
           {"pure_promise_broken", s.pure_promise_broken},
           {"eager",
            {{"all", s.eager.all()},

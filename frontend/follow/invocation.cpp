@@ -49,6 +49,8 @@ void Invocation::begin(std::span<TensorHead* const> arguments, std::span<const i
   values_held = 0;
   if (known_steps_ != tree_.steps()) make_room_for_known_steps();
   if (borrows_) borrowing_.emplace();
+  if (tree_.is_in_parts()) [[unlikely]]
+    begin_in_parts();
 }
 
 // Room for a whole call, so that no step need look.
@@ -360,6 +362,7 @@ Tensor Invocation::op_otherwise(const OpCall& call) {
   if (size_reads_) [[unlikely]]
     return op_noting_uses(call);
   if (mode_ == Mode::Following) {
+    if (only_part_ends_here()) end_part(call.where);
     Match how = Match::No;
     if (Instance* const instance = match(call, &how)) {
       advance(*instance, call, how);
@@ -375,6 +378,10 @@ Tensor Invocation::op_otherwise(const OpCall& call) {
       end_segment(StepKind::Escape, call.where, kMayFailAfterWrite);
       return op(call);
     }
+    if (part_ends_here()) {
+      end_part(call.where);
+      return op(call);
+    }
     diverge(&call, StepKind::Op, call.where);
   }
   return std::move(record(call).at(0));
@@ -386,6 +393,7 @@ std::vector<Tensor> Invocation::op_many(const OpCall& call) {
   if (size_reads_) [[unlikely]]
     return op_many_noting_uses(call);
   if (mode_ == Mode::Following) {
+    if (only_part_ends_here()) end_part(call.where);
     Match how = Match::No;
     if (Instance* instance = match(call, &how)) {
       advance(*instance, call, how);
@@ -398,6 +406,10 @@ std::vector<Tensor> Invocation::op_many(const OpCall& call) {
     }
     if (must_begin_segment(call)) {
       end_segment(StepKind::Escape, call.where, kMayFailAfterWrite);
+      return op_many(call);
+    }
+    if (part_ends_here()) {
+      end_part(call.where);
       return op_many(call);
     }
     diverge(&call, StepKind::Op, call.where);

@@ -54,6 +54,9 @@ class EntryHost {
   virtual void on_compile_failure(std::string_view what) = 0;
   virtual void on_symbolic_compiled(const follow::SymbolicForm& form) = 0;
   virtual void on_symbolic_given_up(std::string_view why) = 0;
+  /// Whether many paths may be made of parts that they share, which is no path that a call could be skipped on.
+  virtual bool shares_parts() const { return true; }
+  virtual void on_parts(std::string_view, std::source_location) {}
   /// Names externals: the path of argument `n`.
   virtual std::string argument_path(int argument) const = 0;
 };
@@ -183,6 +186,13 @@ class alignas(64) Invocation final : public OpInterceptor, public TensorDirector
   follow::Step& step_at(size_t i) const { return *path_[i]->step; }
   std::vector<Tensor> record(const OpCall& call);
   void diverge(const OpCall* call, follow::StepKind kind, std::source_location where);
+  void note_new_path(const follow::Instance* expected, const OpCall* call);
+  bool has_come_by(const ir::OpDef& op, const std::source_location& where, size_t since) const;
+  bool goes_round(const OpCall& call) const;
+  bool part_ends_here();
+  bool only_part_ends_here() const;
+  void end_part(std::source_location where);
+  void begin_in_parts();
   bool must_begin_segment(const OpCall& call) const;
   bool is_on_lent(const OpCall& call) const;
   std::vector<Tensor> run_at_once(const OpCall& call);

@@ -79,6 +79,7 @@ void Invocation::diverge(const OpCall* call, StepKind kind, std::source_location
     }
   } also_when_it_throws{*this};
   run_what_was_followed();
+  if (kind != StepKind::Escape) note_new_path(expected, call);
 }
 
 void Invocation::run_what_was_followed() {
@@ -205,11 +206,11 @@ int Invocation::root_external(RecordedOperand tensor) const {
 }
 
 std::vector<Tensor> Invocation::record(const OpCall& call) {
-  const follow::TraceLimits limits;
-  if (mode_ == Mode::Recording && (tree_.paths() >= limits.paths || tree_.size() >= limits.steps)) {
+  if (mode_ == Mode::Recording && tree_.is_full()) {
     mode_ = Mode::Eager;
     host_.on_op_by_op("too many paths have been recorded");
   }
+  if (mode_ == Mode::Recording && goes_round(call)) end_part(call.where);
   if (mode_ == Mode::Recording && must_begin_segment(call)) end_segment(StepKind::Escape, call.where, kMayFailAfterWrite);
   if (mode_ == Mode::Eager) return run_eager_many(call);
 

@@ -47,6 +47,14 @@ uint32_t TraceTree::steps(Room* room) {
   return step_count_.load(std::memory_order_relaxed);
 }
 
+bool TraceTree::note_other_count() {
+  if (other_counts_.fetch_add(1, std::memory_order_relaxed) + 1 < TraceLimits().whole_paths) return false;
+  std::lock_guard lock(mutex_);
+  if (in_parts_.exchange(true)) return false;
+  paths_.store(0, std::memory_order_relaxed);  // the new tree's
+  return true;
+}
+
 void TraceTree::release_weights() {
   std::lock_guard lock(mutex_);
   for (const auto& [sizes, b] : bindings_) b->release_weights();

@@ -60,6 +60,7 @@ struct Step {
   uint32_t leaf_flags = 0;              // in-place ops and views of an external that requires gradients: what kind of leaf it was
   std::vector<uint32_t> output_flags;   // TensorHead flags that say how gradients flow to each output
   std::source_location where;
+  std::atomic<bool> is_part{false};  // Escape: many paths go on from here, the host asks for nothing
 
   // Numbers along the path before this step.
   int depth = 0, first_external = 0, first_scalar = 0;
@@ -122,6 +123,8 @@ class Binding {
 /// Numbers that a tree does not grow beyond; past them calls run eagerly, or the binding used longest ago is dropped.
 struct TraceLimits {
   size_t paths = 64, steps = 200'000;
+  size_t whole_paths = 8;  // past so many, paths are made of parts that they share
+  size_t part = 8;         // steps: where a loop goes round, a part is no shorter
   size_t bindings = 512, forks = 16;
   int variants = 8;      // of one segment in one size
   int single_sizes = 8;  // a segment that cannot be compiled for all sizes is compiled for so many
@@ -156,6 +159,14 @@ class TraceTree {
   /// How often a number has turned out to vary: compiled forms older than that have to look which.
   std::atomic<uint64_t> lifts{0};
   size_t paths() const { return paths_.load(std::memory_order_relaxed); }
+  bool is_full() const { return paths() >= TraceLimits().paths || size() >= TraceLimits().steps; }
+  /// A path has left the others where a loop goes round once more, or not once more. True when that was once too often: from now on calls
+  /// are recorded in parts, in a tree beside this one.
+  bool note_other_count();
+  bool is_in_parts() const { return in_parts_.load(std::memory_order_relaxed); }
+  /// Counts the parts that are made where paths leave others; false when there are too many.
+  bool may_begin_part() { return parts_.fetch_add(1, std::memory_order_relaxed) < TraceLimits().paths; }
+  bool has_parts() const { return is_in_parts() || parts_.load(std::memory_order_relaxed) != 0; }
 
  private:
   std::mutex mutex_, compiling_;
@@ -164,7 +175,8 @@ class TraceTree {
   std::atomic<uint32_t> step_count_{1};
   std::map<std::vector<int64_t>, std::shared_ptr<Binding>> bindings_;  // by the sizes of the arguments' dims that vary
   uint64_t clock_ = 0;
-  std::atomic<size_t> size_{1}, paths_{0}, binding_count_{0};
+  std::atomic<size_t> size_{1}, paths_{0}, binding_count_{0}, parts_{0}, other_counts_{0};
+  std::atomic<bool> in_parts_{false};
 };
 
 }  // namespace tailor::follow

@@ -54,6 +54,7 @@ struct Stats {
   uint64_t symbolic_rests = 0;                      // of these, for sizes that leave one rest (s % 4 == 3) only
   uint64_t symbolic_given_up = 0;                   // segments that one program for all sizes could not be found for
   uint64_t sizes_bound = 0;                         // calls of pure functions in a new size that did not run the body (tailor/sym_int.h)
+  uint64_t parts = 0;                               // times that many paths made it compile in parts which they share
   bool pure_promise_broken = false;
 
   /// Calls that ran as plain eager code, and why.
