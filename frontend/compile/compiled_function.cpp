@@ -426,7 +426,8 @@ void CompiledFunction::review_promise(Entry& entry, const Invocation& invocation
   }
   if (holds && plan->module_epoch.load() == module_epoch) {
     // Its instances may be others: those of sizes seen long ago are forgotten.
-    const bool same_path = !invocation.path().empty() && invocation.path().back()->step == plan->end->step && !invocation.recorded();
+    const bool same_path = !invocation.path().empty() && invocation.path().back()->step == plan->end->step && !invocation.recorded() &&
+                           follow::in_same_numbers(invocation.path().back(), plan->end);
     // Another form of the segment takes other numbers as arguments, and a user may have said that they do not matter.
     const bool comparable = fresh && fresh->variant == plan->variant && plan->changes.dropped + plan->changes.relaxed == 0;
     const bool same_numbers = !comparable || fresh->scalars == plan->scalars;

@@ -292,6 +292,8 @@ void Invocation::compile_variant(Instance& end) {
     jit::CompileOptions options = host_.compile_options();
     options.lasting = lasting_inputs(*variant);
     const bool symbolic = sizes_vary(end, calls, marks);
+    if (!symbolic && calls.size() > 1 && end.step->symbolic.attempts >= end.step->symbolic.attempts_allowed())
+      follow::numbers_choose(segment());
     auto job = std::make_shared<Job>(Job{tree_,
                                          host_,
                                          bindings_,

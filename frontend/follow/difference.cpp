@@ -101,6 +101,14 @@ Difference number_that_varies(const Step& step, int bit, const Scalar& recorded,
   return d;
 }
 
+Difference number_of_step_that_varies(const Instance& seen, const OpCall& got) {
+  Difference d = at(*seen.step);
+  d.kind = Difference::Kind::Lift;
+  same_op_differs(d, seen, got);
+  d.attribute.clear();
+  return d;
+}
+
 Difference other_path(const Instance& expected, const OpCall& got) {
   const Step& step = *expected.step;
   Difference d = at(step);

@@ -28,6 +28,8 @@ struct Difference {
 };
 
 /// `bit`: which scalar operand, or Step::kViewOffsetBit.
+/// An integer of a step that shapes its result is another one.
+Difference number_of_step_that_varies(const Instance& seen, const OpCall& got);
 Difference number_that_varies(const Step& step, int bit, const Scalar& recorded, const Scalar& got);
 /// The recorded step that is expected here, and the op that came.
 Difference other_path(const Instance& expected, const OpCall& got);

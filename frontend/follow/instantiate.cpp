@@ -146,7 +146,7 @@ Step* Invocation::step_in_other_sizes(const OpCall& call, bool* fork) const {
       while (seen && seen->step != step) seen = seen->next_sibling.load(std::memory_order_acquire);
       *fork = seen != nullptr;
       if (!seen) return step;
-      if (is_in_other_sizes(*step, *seen, call)) return step;
+      if (is_in_other_sizes(*step, *seen, call) || (!exactly && is_in_other_numbers(*step, *seen, call))) return step;
     }
   }
   return nullptr;

@@ -169,6 +169,7 @@ class alignas(64) Invocation final : public OpInterceptor, public TensorDirector
     return known.tensor == &tensor && known.id == tensor.id;
   }
   bool is_in_other_sizes(const follow::Step& step, const follow::Instance& seen, const OpCall& call) const;
+  bool is_in_other_numbers(follow::Step& step, const follow::Instance& seen, const OpCall& call) const;
   follow::Instance* instance_of(follow::Step& step, const OpCall& call, Match* how);
   template <class Dispatch>
   auto noting_uses(const OpCall& call, Dispatch&& dispatch);

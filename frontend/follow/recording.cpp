@@ -251,6 +251,11 @@ std::vector<Tensor> Invocation::record(const OpCall& call) {
     step->reads_leaf = true;
     step->leaf_flags = leaf_flags(*call.operands[0].tensor);
   }
+  for (const Step* other = cursor_->step->first_child.load(std::memory_order_acquire); other != nullptr;
+       other = other->next_sibling.load(std::memory_order_acquire)) {
+    if (other->op == &call.op && other->numbers.load(std::memory_order_relaxed) == Step::Numbers::Choose)
+      step->numbers = Step::Numbers::Choose;
+  }
   const uint64_t id_before = call.inplace ? call.operands[0].tensor->id : 0;
   std::vector<Tensor> results;
   try {

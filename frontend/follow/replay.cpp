@@ -58,7 +58,8 @@ Instance* Invocation::instance_of(Step& step, const OpCall& call, Match* how) {
     if ((*how = matches(*child, call)) != Match::No) return child;
     seen = child;
   }
-  if (!is_instance_of(step, call, false) || (seen && !is_in_other_sizes(step, *seen, call))) return nullptr;
+  if (!is_instance_of(step, call, false)) return nullptr;
+  if (seen && !is_in_other_sizes(step, *seen, call) && !is_in_other_numbers(step, *seen, call)) return nullptr;
   std::unique_ptr<Instance> fresh = infer_instance(step, call);
   if (!fresh) return nullptr;
   for (size_t i = 0; i < fresh->outputs.size(); ++i) {

@@ -16,9 +16,12 @@ struct Place {
   size_t input = 0;  // Size, Stride: which input
   int dim = 0;
   size_t step = 0;  // Attribute: of which step of the segment
+  size_t attr = 0;  // and which of its attributes; a view's whose offset is lifted: none
 };
 
 bool has_plain_layout(const ir::TensorSpec& spec) { return spec.strides == contiguous_strides(spec.sizes); }
+
+constexpr size_t kNoAttr = SIZE_MAX;
 
 /// Calls visit(place, number) for every number, in a fixed order; what it assigns is written back.
 template <class Visit>
@@ -33,13 +36,15 @@ void each_number(SegmentFacts& facts, const std::vector<bool>& plain, Visit&& vi
     }
   }
   for (size_t s = 0; s < facts.attrs.size(); ++s) {
-    const Place attribute{NumberKind::Attribute, 0, 0, s};
+    Place attribute{NumberKind::Attribute, 0, 0, s, kNoAttr};
     if (std::optional<ir::ViewResult>& view = facts.lifted_views[s]) {
       for (int64_t& size : view->sizes) visit(attribute, size);
       for (int64_t& stride : view->strides) visit(attribute, stride);
       continue;
     }
-    for (ir::Attr& attr : facts.attrs[s]) {
+    for (size_t a = 0; a < facts.attrs[s].size(); ++a) {
+      ir::Attr& attr = facts.attrs[s][a];
+      attribute.attr = a;
       const ir::AttrRef ref = attr.ref();
       if (ref.kind == ir::AttrRef::Kind::Int) {
         int64_t value = ref.as_int();
@@ -88,9 +93,10 @@ class Explanation {
     }
     for (size_t n = 0; n < places_.size(); ++n) {
       if (places_[n].kind == NumberKind::Size) continue;
-      const auto e = explain_number(column(n), values_);
-      if (!e) return false;
-      numbers_[n] = *e;
+      if (const auto e = explain_number(column(n), values_))
+        numbers_[n] = *e;
+      else if (!is_symbol(n))
+        return false;
     }
     return !symbols_.empty();
   }
@@ -122,6 +128,14 @@ class Explanation {
     return nullptr;
   }
 
+  // A number that nothing before it explains stands for itself.
+  bool is_symbol(size_t n) {
+    const std::vector<int64_t> seen = column(n);
+    if (places_[n].kind != NumberKind::Attribute || std::any_of(seen.begin(), seen.end(), [](int64_t v) { return v < 2; })) return false;
+    add_symbol(n, nullptr);
+    return true;
+  }
+
   // Two sizes that have varied together are one symbol, or one and its neighbour; other relations between the sizes of inputs are
   // more likely chance than meaning.
   void size(size_t n) {
@@ -140,6 +154,10 @@ class Explanation {
         return;
       }
     }
+    add_symbol(n, mark);
+  }
+
+  void add_symbol(size_t n, const SizeMark* mark) {
     const auto index = static_cast<int>(symbols_.size());
     numbers_[n] = SizeExpr::symbol(index);
     symbols_.push_back(n);
@@ -207,6 +225,13 @@ void settle_chance(std::vector<SizeExpr>& numbers, std::span<const Place> places
   }
 }
 
+/// "length of narrow at model.cpp:12"
+std::string name_of(const Step& step, size_t attr) {
+  const ir::SourceLocation where{step.where.file_name(), static_cast<int>(step.where.line())};
+  const std::string of = std::string(step.op->name) + " at " + where.str();
+  return (attr < step.op->attr_names.size() ? std::string(step.op->attr_names[attr]) : "a size") + " of " + of;
+}
+
 /// The graph of a segment at any sizes. It owns all but the instances, which live while somebody keeps their bindings.
 struct GraphRecipe {
   std::vector<Instance*> segment;
@@ -244,6 +269,10 @@ std::unique_ptr<SymbolicForm> compile_symbolic(std::span<Instance* const> segmen
   result->symbols = found.symbols_;
   for (const size_t n : found.symbols_) {
     const Place& place = found.places_[n];
+    if (place.kind == NumberKind::Attribute) {
+      result->names.push_back(name_of(*segment[place.step]->step, place.attr));
+      continue;
+    }
     const InputRef& input = calls.back().inputs[place.input];
     result->names.push_back((input.slot ? "value " + std::to_string(input.index) : external_names[static_cast<size_t>(input.index)]) +
                             ".size(" + std::to_string(place.dim) + ")");

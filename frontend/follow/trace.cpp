@@ -155,7 +155,8 @@ std::shared_ptr<Binding> TraceTree::fork(Instance* parent, std::unique_ptr<Insta
     b->last_used = clock_;
     return b;
   }
-  if (parent->forks.size() >= TraceLimits().forks) {
+  const TraceLimits limits;
+  if (parent->forks.size() >= limits.forks || (!parent->forks.empty() && size() >= limits.steps / 2)) {
     const auto oldest = std::min_element(parent->forks.begin(), parent->forks.end(),
                                          [](const auto& a, const auto& b) { return a->last_used < b->last_used; });
     size_.fetch_sub((*oldest)->instances.size(), std::memory_order_relaxed);

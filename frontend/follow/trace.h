@@ -60,6 +60,9 @@ struct Step {
   uint32_t leaf_flags = 0;              // in-place ops and views of an external that requires gradients: what kind of leaf it was
   std::vector<uint32_t> output_flags;   // TensorHead flags that say how gradients flow to each output
   std::source_location where;
+  /// Whether integers that shape its results, and that sizes do not explain, are other values of one thing (a length) or make other paths.
+  enum class Numbers : uint8_t { Unknown, Vary, Choose };
+  std::atomic<Numbers> numbers{Numbers::Unknown};
   std::atomic<bool> is_part{false};  // Escape: many paths go on from here, the host asks for nothing
 
   // Numbers along the path before this step.
@@ -107,6 +110,11 @@ struct Instance {
   std::vector<std::shared_ptr<Binding>> forks;  // children with other sizes of captured tensors; under the tree's mutex
 };
 
+/// Whether two ends of one path were reached with the same numbers where numbers vary.
+bool in_same_numbers(const Instance* a, const Instance* b);
+/// What a segment's steps were thought to vary in could not be compiled for all values: each makes a path from now on.
+void numbers_choose(std::span<Instance* const> segment);
+
 /// The instances of calls whose arguments (and, past a fork, captured tensors) have the same sizes.
 class Binding {
  public:
@@ -125,7 +133,7 @@ struct TraceLimits {
   size_t paths = 64, steps = 200'000;
   size_t whole_paths = 8;  // past so many, paths are made of parts that they share
   size_t part = 8;         // steps: where a loop goes round, a part is no shorter
-  size_t bindings = 512, forks = 16;
+  size_t bindings = 512, forks = 512;
   int variants = 8;      // of one segment in one size
   int single_sizes = 8;  // a segment that cannot be compiled for all sizes is compiled for so many
   int attempts = 3;      // to compile a segment for all sizes
