@@ -29,12 +29,15 @@
 //   shl shr_arith shr_logic (V, int count) -> V              constant count, 0 <= count < width
 //   shl_var shr_var (Value, Value) -> Value                  variable count; count < 0 or >= width: shl gives 0, shr gives 0 or -1
 //                                                            (sign fill; 0 for unsigned)
+//   lookup<table>(Int index) -> Value                       the entry at the low four bits of the index; float32 only
 //   wide() -> the float64 algebra of the same number of lanes;  to_wide(Value) -> its Value;  from_wide(its Value) -> Value
 //                                                            float only (identity in the float64 algebra)
 //
 // An algebra may also have
 //   rare(Mask, V usual, F f) -> V   select(mask, f(), usual), skipping f where no lane wants it; formulas reach it through
 //                                   math::rare, which selects where the algebra has none
+//   at_most(Value x, Value limit), at_least -> select(lt(limit, x), limit, x), so that NaN passes; formulas reach them through
+//                                   math::at_most and math::at_least
 //   scalef(Value x, Value n) -> x * 2^n rounded once, for integral n, where has_scalef(); math::scale multiplies twice elsewhere
 //
 // The operations marked "float only" exist in an integer algebra as well, without a meaning, so that every formula compiles.
@@ -45,6 +48,12 @@
 #include "runtime/dtype.h"
 
 namespace tailor::ir {
+
+/// What an algebra looks numbers up in: a constant with a name, so that its entries can lie in a register.
+struct Table {
+  static constexpr int kEntries = 16;
+  double entries[kEntries];
+};
 
 template <class A>
 concept ScalarAlgebra = requires(A a, typename A::Value v, typename A::Int i, typename A::Mask m) {

@@ -273,6 +273,11 @@ struct HostAlgebra {
       return shifted_right(x, count);
   }
 
+  template <const Table& table>
+  static constexpr Value lookup(Int index) {
+    return lit(table.entries[static_cast<unsigned>(index) % Table::kEntries]);
+  }
+
   static constexpr HostAlgebra<double> wide() { return {}; }
   static constexpr double to_wide(Value x) { return static_cast<double>(x); }
   static constexpr Value from_wide(double x) { return static_cast<Value>(x); }

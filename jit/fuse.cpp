@@ -492,11 +492,27 @@ class Fuser {
     return count;
   }
 
+  // How many points of a folding group that differ in their field alone see one element of `v`: the loop over a few fields is written
+  // out (unroll_fields), so that they compute it once.
+  int64_t fields_sharing(const Group& user, ValueId v) const {
+    if (!has_reduction(user) || kept(user).size() < 2 || user.mask >> (user.domain.size() - 1) & 1) return 1;
+    const int64_t fields = user.domain.back();
+    if (fields > kMostFields) return 1;
+    for (int n : user.nodes)
+      for (const Value& o : graph_.nodes[static_cast<size_t>(n)].operands) {
+        if (!o.is_tensor() || memory_.root(o.tensor) != v) continue;
+        const ir::TensorSpec& spec = graph_.spec(o.tensor);
+        if (spec.rank() == 0 || (spec.sizes[spec.rank() - 1] != 1 && spec.strides[spec.rank() - 1] != 0)) return 1;
+      }
+    return fields;
+  }
+
   bool worth_computing_again(const Cone& cone, ValueId v, const Group& user, bool moves) const {
     if (user.library || part_of(user.nodes.front()) != part_of(cone.nodes.front()) || user.nodes.size() + cone.nodes.size() > kMostNodes ||
         buffers(user, cone.nodes) > kMostBuffers)
       return false;
-    const int64_t size = graph_.spec(v).numel(), times = points(user) * places(user, v) / std::max<int64_t>(size, 1);
+    const int64_t size = graph_.spec(v).numel();
+    const int64_t times = points(user) * places(user, v) / fields_sharing(user, v) / std::max<int64_t>(size, 1);
     // A stream that every layer adds to would be summed up anew by each, from ever more operands.
     if (ir::choose(points(user) * cone.work <= 16384 && cone.loads.size() <= 2)) return true;
     const bool once = ir::choose(times <= 1);

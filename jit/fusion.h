@@ -42,6 +42,9 @@ uint32_t squeezed_mask(IntArrayRef sizes, uint32_t mask);
 /// A reduction over so few elements that it is written out: then it is elementwise.
 bool is_expanded(const ir::Graph& graph, const ir::Node& node);
 
+/// A loop over so few fields of records, beside rows that are folded, is written out (unroll_fields).
+constexpr int64_t kMostFields = 4;
+
 /// Rows that a pass over both dims of a matrix takes at once.
 constexpr int64_t kRowsAtOnce = 8;
 

@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "ir/choices.h"
+#include "jit/fusion.h"
 #include "jit/lower.h"
 
 namespace tailor::jit {
 namespace {
 
-constexpr int64_t kMostFields = 4;
-constexpr size_t kMostExprs = 32;  // of a nest whose code is repeated
+constexpr size_t kMostExprs = 48;  // of a nest whose code is repeated
 
 /// A nest with its loop over fields written out.
 class Unrolling {
@@ -50,6 +50,22 @@ class Unrolling {
     return map;
   }
 
+  // What the stage computes already, or -1: one field may have been named apart from the others (the terms of a square of distance).
+  int known(const Stage& s, const Expr& e) const {
+    if (e.kind != ExprKind::Load && e.kind != ExprKind::Op) return -1;
+    for (int id : s.exprs) {
+      const Expr& other = to_.exprs[static_cast<size_t>(id)];
+      if (other.kind != e.kind || other.type != e.type) continue;
+      if (e.kind == ExprKind::Op) {
+        if (other.op == e.op && other.compute == e.compute && other.args == e.args) return id;
+      } else if (other.access.buffer == e.access.buffer) {
+        const bool same = other.access.index.offset == e.access.index.offset && other.access.index.strides == e.access.index.strides;
+        if (ir::choose(same, same)) return id;
+      }
+    }
+    return -1;
+  }
+
   void stage(Stage& s) {
     const Stage old = std::move(s);
     s = {};
@@ -64,7 +80,9 @@ class Unrolling {
         copy.access.index = at(copy.access.index, field);
         copy.index = at(copy.index, field);
         if (e.kind == ExprKind::Reduced) copy.param = of(reductions_[static_cast<size_t>(e.param)], field);
-        copies.push_back(static_cast<int>(to_.exprs.size()));
+        copies.push_back(known(s, copy));
+        if (copies.back() >= 0) continue;
+        copies.back() = static_cast<int>(to_.exprs.size());
         s.exprs.push_back(copies.back());
         to_.exprs.push_back(std::move(copy));
       }

@@ -59,12 +59,18 @@ typename A::Value rare(A& a, typename A::Mask mask, typename A::Value usual, F&&
 template <class A>
 typename A::Value at_most(A& a, typename A::Value x, double high) {
   const auto limit = a.lit(high);
-  return a.select(a.lt(limit, x), limit, x);
+  if constexpr (requires { a.at_most(x, limit); })
+    return a.at_most(x, limit);
+  else
+    return a.select(a.lt(limit, x), limit, x);
 }
 template <class A>
 typename A::Value at_least(A& a, typename A::Value x, double low) {
   const auto limit = a.lit(low);
-  return a.select(a.gt(limit, x), limit, x);
+  if constexpr (requires { a.at_least(x, limit); })
+    return a.at_least(x, limit);
+  else
+    return a.select(a.gt(limit, x), limit, x);
 }
 
 template <class A>

@@ -4,6 +4,7 @@
 #include "ir/math/exp.h"
 #include "ir/math/hyperbolic.h"
 #include "ir/math/log.h"
+#include "ir/math/tables.h"
 
 namespace tailor::ir::math {
 
@@ -25,28 +26,17 @@ typename W::Value erfc_core(W& w, typename W::Value t) {
   return scale(w, w.fma(w.neg(product), square.low, product), e.k);
 }
 
-/// x + x P(x^2) around 0, 1 - erfc(|x|) beyond.
+/// By tables in float32; in float64 x + x P(x^2) around 0, 1 - erfc(|x|) beyond.
 template <class A>
 typename A::Value erf(A& a, typename A::Value x) {
+  if (is_f32(a)) return erf_by_tables(a, x);
   const auto t = a.abs(x), s = a.mul(x, x);
-  typename A::Value small, large;
-  if (is_f32(a)) {
-    const auto q = poly(a, s, 0.128379151, -0.376124799, 0.112816177, -0.0267585646, 0.00498068752, -0.000592512486);
-    small = a.fma(q, t, t);
-    // The exponent of erfc in base 2; 1 - erfc rounds to 1 from 3.92 on.
-    const auto exponent = poly(a, at_most(a, t, 4), 0.000258648244, -1.6295774, -0.913662255, -0.156285733, 0.0362853333, -0.00603493582,
-                               0.000630388677, -3.07452101e-05);
-    const auto k = round_small(a, exponent);
-    large = a.fma(a.neg(exp2_core(a, a.sub(exponent, k.value))), pow2(a, k.integer), a.lit(1));
-  } else {
-    const auto q =
-        poly(a, s, 0.12837916709551259, -0.37612638903184165, 0.11283791670977758, -0.026866170650024428, 0.005223977680509524,
-             -0.00085483307170800828, 0.00012055492191637465, -1.4930252859152131e-05, 1.6553239274780096e-06, -1.7605017161006291e-07,
-             2.6187018576807865e-08, -7.9716620313598067e-09, 2.4201192287725287e-09, -3.6079960864241722e-10);
-    small = a.fma(q, t, t);
-    large = a.sub(a.lit(1), erfc_core(a, t));
-  }
-  return copysign(a, a.select(a.gt(t, pick(a, 0.9375, 1)), large, small), x);
+  const auto q =
+      poly(a, s, 0.12837916709551259, -0.37612638903184165, 0.11283791670977758, -0.026866170650024428, 0.005223977680509524,
+           -0.00085483307170800828, 0.00012055492191637465, -1.4930252859152131e-05, 1.6553239274780096e-06, -1.7605017161006291e-07,
+           2.6187018576807865e-08, -7.9716620313598067e-09, 2.4201192287725287e-09, -3.6079960864241722e-10);
+  const auto small = a.fma(q, t, t), large = a.sub(a.lit(1), erfc_core(a, t));
+  return copysign(a, a.select(a.gt(t, a.lit(1)), large, small), x);
 }
 
 template <class A>

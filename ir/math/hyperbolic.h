@@ -3,6 +3,7 @@
 
 #include "ir/math/exp.h"
 #include "ir/math/log.h"
+#include "ir/math/tables.h"
 
 namespace tailor::ir::math {
 
@@ -43,20 +44,15 @@ typename A::Value cosh(A& a, typename A::Value x) {
   return a.add(e, a.div(a.lit(0.25), e));
 }
 
-/// An odd polynomial below 0.6, 1 - 2 / (e^2t + 1) above.
+/// By tables in float32; in float64 an odd polynomial below 0.6, 1 - 2 / (e^2t + 1) above.
 template <class A>
 typename A::Value tanh(A& a, typename A::Value x) {
+  if (is_f32(a)) return tanh_by_tables(a, x);
   const auto t = a.abs(x), s = a.mul(x, x);
-  typename A::Value q;
-  if (is_f32(a)) {
-    q = poly(a, s, -0.333332986, 0.133319318, -0.0537840649, 0.0207956973, -0.0058938344);
-  } else {
-    q = poly(a, s, -0.33333333333333326, 0.13333333333331848, -0.053968253967243307, 0.021869488502001697, -0.0088632348559132684,
-             0.0035921195705449645, -0.0014557633136889517, 0.00058961824068611793, -0.00023749972583686599, 9.2463230762128616e-05,
-             -3.1148779883325461e-05, 6.4886809843519683e-06);
-  }
-  const auto small = a.fma(a.mul(q, s), t, t);
-  const auto bounded = is_f32(a) ? at_most(a, t, 10) : at_most(a, t, 20);
+  const auto q = poly(a, s, -0.33333333333333326, 0.13333333333331848, -0.053968253967243307, 0.021869488502001697, -0.0088632348559132684,
+                      0.0035921195705449645, -0.0014557633136889517, 0.00058961824068611793, -0.00023749972583686599,
+                      9.2463230762128616e-05, -3.1148779883325461e-05, 6.4886809843519683e-06);
+  const auto small = a.fma(a.mul(q, s), t, t), bounded = at_most(a, t, 20);
   const auto e = scaled_exp(a, a.add(bounded, bounded));
   const auto one = a.lit(1);
   const auto large = a.sub(one, a.div(a.lit(2), a.fma(e.value, pow2(a, e.k.integer), one)));

@@ -2,9 +2,11 @@
 
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 namespace tailor::jit {
@@ -107,22 +109,14 @@ static llvm::Value* slice(Builder& b, llvm::Value* v, unsigned lanes, unsigned f
   return picks.size() == lanes ? v : b.CreateShuffleVector(v, picks);
 }
 
-// In registers of 128 to 512 bits, which is what the intrinsics exist for.
-Value LlvmAlgebra::scalef(Value x, Value n) const {
-  const bool f32 = type_ != kFloat64;
-  const unsigned bits = std::clamp(lanes_ * (f32 ? 32u : 64u), 128u, 512u), count = bits / (f32 ? 32 : 64);
-  namespace I = llvm::Intrinsic;
-  const I::ID id = bits == 512   ? (f32 ? I::x86_avx512_mask_scalef_ps_512 : I::x86_avx512_mask_scalef_pd_512)
-                   : bits == 256 ? (f32 ? I::x86_avx512_mask_scalef_ps_256 : I::x86_avx512_mask_scalef_pd_256)
-                                 : (f32 ? I::x86_avx512_mask_scalef_ps_128 : I::x86_avx512_mask_scalef_pd_128);
+template <class F>
+llvm::Value* LlvmAlgebra::by_registers(llvm::Value* x, llvm::Value* y, unsigned bits, F f) const {
+  const unsigned count = bits / x->getType()->getScalarSizeInBits();
   llvm::Value* whole = nullptr;
   for (unsigned from = 0; from < lanes_; from += count) {
-    llvm::Value *part = slice(*b_, x.v, lanes_, from, count), *exponent = slice(*b_, n.v, lanes_, from, count);
-    std::vector<llvm::Value*> args = {part, exponent, part, llvm::ConstantInt::getAllOnesValue(b_->getIntNTy(std::max(count, 8u)))};
-    if (bits == 512) args.push_back(b_->getInt32(4));  // the current rounding mode
-    part = b_->CreateIntrinsic(id, {}, args);
-    if (lanes_ == 1) return {b_->CreateExtractElement(part, uint64_t{0}), false};
-    if (lanes_ < count) return {slice(*b_, part, count, 0, lanes_), false};
+    llvm::Value* part = f(slice(*b_, x, lanes_, from, count), slice(*b_, y, lanes_, from, count));
+    if (lanes_ == 1) return b_->CreateExtractElement(part, uint64_t{0});
+    if (lanes_ < count) return slice(*b_, part, count, 0, lanes_);
     if (whole == nullptr) {
       whole = part;
       continue;
@@ -131,7 +125,69 @@ Value LlvmAlgebra::scalef(Value x, Value n) const {
     for (unsigned i = 0; i < from + count; ++i) picks.push_back(static_cast<int>(i));
     whole = b_->CreateShuffleVector(whole, slice(*b_, part, count, 0, from), picks);
   }
-  return {whole, false};
+  return whole;
+}
+
+Value LlvmAlgebra::scalef(Value x, Value n) const {
+  const bool f32 = type_ != kFloat64;
+  const unsigned bits = std::clamp(lanes_ * (f32 ? 32u : 64u), 128u, 512u), count = bits / (f32 ? 32 : 64);
+  namespace I = llvm::Intrinsic;
+  const I::ID id = bits == 512   ? (f32 ? I::x86_avx512_mask_scalef_ps_512 : I::x86_avx512_mask_scalef_pd_512)
+                   : bits == 256 ? (f32 ? I::x86_avx512_mask_scalef_ps_256 : I::x86_avx512_mask_scalef_pd_256)
+                                 : (f32 ? I::x86_avx512_mask_scalef_ps_128 : I::x86_avx512_mask_scalef_pd_128);
+  return {
+      by_registers(
+          x.v, n.v, bits,
+          [&](llvm::Value* part, llvm::Value* exponent) {
+            std::vector<llvm::Value*> args = {part, exponent, part, llvm::ConstantInt::getAllOnesValue(b_->getIntNTy(std::max(count, 8u)))};
+            if (bits == 512) args.push_back(b_->getInt32(4));  // the current rounding mode
+            return b_->CreateIntrinsic(id, {}, args);
+          }),
+      false};
+}
+
+/// Entry by entry from a constant of the module.
+llvm::Value* LlvmAlgebra::lookup_in_memory(llvm::Constant* entries, llvm::Value* index) const {
+  llvm::Module& module = *b_->GetInsertBlock()->getModule();
+  llvm::GlobalVariable* memory = nullptr;
+  for (llvm::GlobalVariable& known : module.globals())
+    if (known.hasInitializer() && known.getInitializer() == entries) memory = &known;
+  if (memory == nullptr)
+    memory = new llvm::GlobalVariable(module, entries->getType(), true, llvm::GlobalValue::PrivateLinkage, entries, "table");
+  llvm::Type* element = entries->getType()->getArrayElementType();
+  llvm::Value* inside = b_->CreateAnd(index, int_constant(index->getType(), ir::Table::kEntries - 1));
+  const auto entry = [&](llvm::Value* at) {
+    return b_->CreateLoad(element, b_->CreateInBoundsGEP(element, memory, b_->CreateZExtOrTrunc(at, b_->getInt64Ty())));
+  };
+  if (lanes_ == 1) return entry(inside);
+  llvm::Value* result = llvm::PoisonValue::get(with_lanes(element, lanes_));
+  for (uint64_t i = 0; i < lanes_; ++i) result = b_->CreateInsertElement(result, entry(b_->CreateExtractElement(inside, i)), i);
+  return result;
+}
+
+// A permutation of one register where the level has one for 16 floats, of two for 8.
+Value LlvmAlgebra::lookup(const ir::Table& table, Int index) const {
+  llvm::LLVMContext& context = b_->getContext();
+  if (!compute_llvm_type(context, type_)->isFloatTy()) return lit(0);
+  float entries[ir::Table::kEntries];
+  std::copy(std::begin(table.entries), std::end(table.entries), entries);
+  const llvm::ArrayRef<float> all(entries);
+  if (isa_ < kernels::Isa::Avx2) return {lookup_in_memory(llvm::ConstantDataArray::get(context, all), index.v), false};
+  const auto constant = [&](llvm::ArrayRef<float> part) { return llvm::ConstantDataVector::get(context, part); };
+  if (isa_ == kernels::Isa::Avx512) {
+    const auto permute = [&](llvm::Value* at, llvm::Value*) {
+      return b_->CreateIntrinsic(llvm::Intrinsic::x86_avx512_permvar_sf_512, {}, {constant(all), at});
+    };
+    return {by_registers(index.v, index.v, 512, permute), false};
+  }
+  const auto permute = [&](llvm::Value* at, llvm::Value*) {
+    llvm::Value* halves[2];
+    for (size_t i = 0; i < 2; ++i)
+      halves[i] = b_->CreateIntrinsic(llvm::Intrinsic::x86_avx2_permps, {}, {constant(all.slice(8 * i, 8)), at});
+    llvm::Value* high = b_->CreateICmpSLT(b_->CreateShl(at, int_constant(at->getType(), 28)), llvm::Constant::getNullValue(at->getType()));
+    return b_->CreateSelect(high, halves[1], halves[0]);
+  };
+  return {by_registers(index.v, index.v, 256, permute), false};
 }
 
 // Vectors have no integer division: narrow ones divide as float or double, where truncating the rounded quotient is exact (an

@@ -29,9 +29,9 @@ class LlvmAlgebra {
     llvm::Value* v = nullptr;
   };
 
-  /// `scalef`: the code may use AVX-512's instruction of that name.
-  LlvmAlgebra(Builder& builder, ScalarType type, unsigned lanes, bool scalef = false)
-      : b_(&builder), type_(type), lanes_(lanes), scalef_(scalef) {}
+  /// `isa`: whose instructions the code may use where LLVM has no operation of its own.
+  LlvmAlgebra(Builder& builder, ScalarType type, unsigned lanes, kernels::Isa isa = kernels::Isa::Sse2)
+      : b_(&builder), type_(type), lanes_(lanes), isa_(isa) {}
 
   ScalarType type() const { return type_; }
   unsigned lanes() const { return lanes_; }
@@ -50,7 +50,7 @@ class LlvmAlgebra {
   Value div(Value x, Value y) const;
   Value sqrt(Value x) const;
   Value fma(Value x, Value y, Value z) const;
-  bool has_scalef() const { return scalef_ && is_floating_point(type_); }
+  bool has_scalef() const { return isa_ == kernels::Isa::Avx512 && is_floating_point(type_); }
   Value scalef(Value x, Value n) const;
   Value floor(Value x) const;
   Value ceil(Value x) const;
@@ -97,7 +97,12 @@ class LlvmAlgebra {
   Value shl_var(Value x, Value count) const;
   Value shr_var(Value x, Value count) const;
 
-  LlvmAlgebra wide() const { return {*b_, is_floating_point(type_) ? kFloat64 : type_, lanes_, scalef_}; }
+  template <const ir::Table& table>
+  Value lookup(Int index) const {
+    return lookup(table, index);
+  }
+
+  LlvmAlgebra wide() const { return {*b_, is_floating_point(type_) ? kFloat64 : type_, lanes_, isa_}; }
   Value to_wide(Value x) const;
   Value from_wide(Value x) const;
 
@@ -115,11 +120,16 @@ class LlvmAlgebra {
   Value divide(Value x, Value y, bool remainder) const;
   llvm::Value* quotient(llvm::Value* x, llvm::Value* y, bool is_unsigned) const;
   Value unary(llvm::Intrinsic::ID id, Value x) const;
+  /// `f` of the parts of x and y that fill a register of 128 to 512 bits each, put together again.
+  template <class F>
+  llvm::Value* by_registers(llvm::Value* x, llvm::Value* y, unsigned bits, F f) const;
+  Value lookup(const ir::Table& table, Int index) const;
+  llvm::Value* lookup_in_memory(llvm::Constant* entries, llvm::Value* index) const;
 
   Builder* b_;
   ScalarType type_;
   unsigned lanes_;
-  bool scalef_;
+  kernels::Isa isa_;
 };
 
 }  // namespace tailor::jit

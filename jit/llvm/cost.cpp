@@ -24,7 +24,7 @@ int count_instructions(const ir::OpDef& op, ScalarType compute, int args) {
   builder.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", function));
   std::vector<llvm::Value*> values;
   for (llvm::Argument& argument : function->args()) values.push_back(&argument);
-  LlvmAlgebra algebra(builder, compute, 1);
+  LlvmAlgebra algebra(builder, compute, 1, kernels::Isa::Avx512);
   find_llvm_formula(op)(algebra, values.data(), args);
   builder.CreateRetVoid();
   return static_cast<int>(function->getInstructionCount()) - 1;

@@ -191,7 +191,7 @@ Datum NestEmitter::emit_op(const Expr& e, unsigned lanes) {
       args.push_back(convert_.as_value(datum));
     }
   }
-  LlvmAlgebra algebra(b_, compute, lanes, target_.masks);
+  LlvmAlgebra algebra(b_, compute, lanes, target_.isa);
   const FormulaFn formula = e.op->name == "exp" && is_below_maximum(e.args[0]) ? exp_up_to_0 : find_llvm_formula(*e.op);
   const FormulaResult result = formula(algebra, args.data(), static_cast<int>(args.size()));
   Datum datum{.lanes = lanes};

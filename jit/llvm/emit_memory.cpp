@@ -159,16 +159,18 @@ Value* NestEmitter::load_interleaved(const Access& access, llvm::Type* element) 
 
 /// One prefetch for each cache line that the lanes cover, at the same place of the next outer point.
 void NestEmitter::prefetch_next(const Access& access, Value* pointer) {
-  constexpr int64_t kLine = 64;
+  constexpr int64_t kLine = 64, kNearRowBytes = 16 * 1024;  // two such rows fit into a first-level cache
   const ScalarType type = nest_.buffers[static_cast<size_t>(access.buffer)].dtype;
   int outer = -1;
   for (size_t d = 0; d < nest_.dims.size(); ++d)
     if (!nest_.dims[d].inner) outer = static_cast<int>(d);
   Value* next = b_.CreateGEP(memory_llvm_type(context_, type), pointer, size(access.index.strides[static_cast<size_t>(outer)]));
   const int64_t bytes = lanes_ * element_size(type);
+  const Size& row = nest_.dims[static_cast<size_t>(nest_.vector_dim)].extent;
+  const bool near = row.is_static() && row.value * element_size(type) <= kNearRowBytes;
   for (int64_t at = 0; at < bytes; at += kLine) {
     Value* line = b_.CreateConstGEP1_64(b_.getInt8Ty(), next, static_cast<uint64_t>(at));
-    b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()}, {line, b_.getInt32(0), b_.getInt32(2), b_.getInt32(1)});
+    b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()}, {line, b_.getInt32(0), b_.getInt32(near ? 3 : 2), b_.getInt32(1)});
   }
 }
 

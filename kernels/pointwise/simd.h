@@ -62,6 +62,17 @@ using SignedOf = typename SignedOfSize<sizeof(T)>::type;
 template <class T>
 using UnsignedOf = std::make_unsigned_t<SignedOf<T>>;
 
+/// The entries of a table as floats, whole vectors of which can be loaded.
+struct FloatTable {
+  alignas(kVectorBytes) float entries[ir::Table::kEntries];
+};
+template <const ir::Table& table>
+inline constexpr FloatTable kFloatTable = [] {
+  FloatTable floats{};
+  for (int i = 0; i < ir::Table::kEntries; ++i) floats.entries[i] = static_cast<float>(table.entries[i]);
+  return floats;
+}();
+
 #if defined(__AVX512F__)
 #include "kernels/pointwise/simd_avx512.h"
 #else
@@ -334,6 +345,26 @@ struct Lanes {
     }
   }
 
+  template <const ir::Table& table>
+  static TAILOR_INLINE Value lookup(Int index) {
+    if constexpr (std::is_same_v<T, float>)
+      return vec_lookup<table>(index);
+    else
+      return Value{};
+  }
+  static TAILOR_INLINE Value at_most(Value x, Value limit) {
+    if constexpr (is_float)
+      return vec_at_most(x, limit);
+    else
+      return select(lt(limit, x), limit, x);
+  }
+  static TAILOR_INLINE Value at_least(Value x, Value limit) {
+    if constexpr (is_float)
+      return vec_at_least(x, limit);
+    else
+      return select(gt(limit, x), limit, x);
+  }
+
   static TAILOR_INLINE auto wide() {
     if constexpr (std::is_same_v<T, double>)
       return Lanes<double>{};
@@ -459,6 +490,14 @@ struct TwoVectors {
     if (any<typename Base::Element>(m.low) || any<typename Base::Element>(m.high)) [[unlikely]]
       return select(m, f(), usual);
     return usual;
+  }
+  template <const ir::Table&>
+  static TAILOR_INLINE Value lookup(Int) {
+    return Value{};
+  }
+  static TAILOR_INLINE Value at_most(Value x, Value limit) { return {Base::at_most(x.low, limit.low), Base::at_most(x.high, limit.high)}; }
+  static TAILOR_INLINE Value at_least(Value x, Value limit) {
+    return {Base::at_least(x.low, limit.low), Base::at_least(x.high, limit.high)};
   }
   static TAILOR_INLINE TwoVectors wide() { return {}; }
   static TAILOR_INLINE Value to_wide(Value x) { return x; }

@@ -165,6 +165,24 @@ TAILOR_INLINE Vec<double> vec_scalef(Vec<double> x, Vec<double> n) {
   return (Vec<double>)_mm512_mask_scalef_pd((__m512d)x, static_cast<__mmask8>(kAll), (__m512d)x, (__m512d)n);
 }
 
+template <const ir::Table& table>
+TAILOR_INLINE Vec<float> vec_lookup(Vec<int32_t> index) {
+  return (Vec<float>)_mm512_maskz_permutexvar_ps(kAll, (__m512i)index, _mm512_load_ps(kFloatTable<table>.entries));
+}
+// The second operand where either is NaN.
+TAILOR_INLINE Vec<float> vec_at_most(Vec<float> x, Vec<float> limit) {
+  return (Vec<float>)_mm512_maskz_min_ps(kAll, (__m512)limit, (__m512)x);
+}
+TAILOR_INLINE Vec<float> vec_at_least(Vec<float> x, Vec<float> limit) {
+  return (Vec<float>)_mm512_maskz_max_ps(kAll, (__m512)limit, (__m512)x);
+}
+TAILOR_INLINE Vec<double> vec_at_most(Vec<double> x, Vec<double> limit) {
+  return (Vec<double>)_mm512_maskz_min_pd(static_cast<__mmask8>(kAll), (__m512d)limit, (__m512d)x);
+}
+TAILOR_INLINE Vec<double> vec_at_least(Vec<double> x, Vec<double> limit) {
+  return (Vec<double>)_mm512_maskz_max_pd(static_cast<__mmask8>(kAll), (__m512d)limit, (__m512d)x);
+}
+
 enum class Rounding { Nearest = 0, Down = 1, Up = 2, Zero = 3 };
 template <Rounding R>
 TAILOR_INLINE Vec<float> vec_round(Vec<float> x) {

@@ -21,6 +21,18 @@ TAILOR_INLINE Vec<double> vec_fma(Vec<double> x, Vec<double> y, Vec<double> z) {
   return Vec<double>{__builtin_fma(x[0], y[0], z[0]), __builtin_fma(x[1], y[1], z[1])};
 }
 
+template <const ir::Table& table>
+TAILOR_INLINE Vec<float> vec_lookup(Vec<int32_t> index) {
+  const float* entries = kFloatTable<table>.entries;
+  index &= ir::Table::kEntries - 1;
+  return Vec<float>{entries[index[0]], entries[index[1]], entries[index[2]], entries[index[3]]};
+}
+// The second operand where either is NaN.
+TAILOR_INLINE Vec<float> vec_at_most(Vec<float> x, Vec<float> limit) { return (Vec<float>)_mm_min_ps((__m128)limit, (__m128)x); }
+TAILOR_INLINE Vec<float> vec_at_least(Vec<float> x, Vec<float> limit) { return (Vec<float>)_mm_max_ps((__m128)limit, (__m128)x); }
+TAILOR_INLINE Vec<double> vec_at_most(Vec<double> x, Vec<double> limit) { return (Vec<double>)_mm_min_pd((__m128d)limit, (__m128d)x); }
+TAILOR_INLINE Vec<double> vec_at_least(Vec<double> x, Vec<double> limit) { return (Vec<double>)_mm_max_pd((__m128d)limit, (__m128d)x); }
+
 enum class Rounding { Nearest, Down, Up, Zero };
 // Adding and taking away 2^23 (2^52) rounds to an integer; larger values are integers already. The sign is put back for zeros.
 template <Rounding R, class T>

@@ -167,11 +167,11 @@ TAILOR_UNARY(acos, -1, 1, 2, 2, std::acos(x))
 TAILOR_UNARY(atan, -8, 8, 2, 2, std::atan(x))
 TAILOR_UNARY(sinh, -20, 20, 2, 2, std::sinh(x))
 TAILOR_UNARY(cosh, -20, 20, 2, 2, std::cosh(x))
-TAILOR_UNARY(tanh, -10, 10, 1.5, 1.5, std::tanh(x))
+TAILOR_UNARY(tanh, -10, 10, 1, 1.5, std::tanh(x))
 TAILOR_UNARY(asinh, -20, 20, 1, 4, std::asinh(x))
 TAILOR_UNARY(acosh, 1, 20, 1, 4, std::acosh(x))
 TAILOR_UNARY(atanh, -1, 1, 1, 4, std::atanh(x))
-TAILOR_UNARY(erf, -5, 5, 1.5, 2, std::erf(x))
+TAILOR_UNARY(erf, -5, 5, 1.25, 2, std::erf(x))
 TAILOR_UNARY(erfc, -4, 28, 1, 6, std::erfc(x))
 TAILOR_UNARY(erfinv, -1, 1, 1, 6, erfinv_reference(x))
 TAILOR_UNARY(rsqrt, 0, 8, 1.5, 1.5, 1 / std::sqrt(x))
@@ -250,6 +250,18 @@ TEST(Math, RemainderOfDistantOperands) {
   EXPECT_EQ(math::floor_div(a, 1.f, 0.1f), 9);
   EXPECT_EQ(math::floor_div(a, 0.5f, 0.1f), 4);
   EXPECT_EQ(math::floor_div(a, 6.f, 0.2f), 29);
+}
+
+TEST(Math, ErfAndTanhRiseToOne) {
+  HostAlgebra<float> a;
+  for (float x = 0; x < 12; x += 1e-4f) {
+    ASSERT_LE(math::erf(a, x), 1.f) << x;
+    ASSERT_LE(math::tanh(a, x), 1.f) << x;
+    ASSERT_EQ(math::erf(a, -x), -math::erf(a, x)) << x;
+    ASSERT_EQ(math::tanh(a, -x), -math::tanh(a, x)) << x;
+  }
+  for (const float x : {4.f, 10.f, 1e30f, std::numeric_limits<float>::infinity()}) EXPECT_EQ(math::erf(a, x), 1.f) << x;
+  for (const float x : {9.1f, 10.f, 1e30f, std::numeric_limits<float>::infinity()}) EXPECT_EQ(math::tanh(a, x), 1.f) << x;
 }
 
 TEST(Math, CosineIsNeverAboveOne) {

@@ -534,6 +534,44 @@ TEST(Lower, FieldsOfRecordsAreFoldedTogether) {
   }
 }
 
+// What the fields of a pair share is computed in the pass that folds them, once.
+TEST(Lower, WhatFieldsShareIsNoPassOfItsOwn) {
+  for (const char* fields : {"2", "3", "4", "5"}) {
+    std::string text = R"(graph "bodies" {
+    %0: f32[160, F] = placeholder "positions"
+    %1: f32[160] = placeholder "masses"
+    %2 = unsqueeze(%0, dim=0)
+    %3 = unsqueeze(%0, dim=1)
+    %4 = sub(%2, %3, none)
+    %5 = mul(%4, %4)
+    %6 = sum(%5, dim=[2], keepdim=false, dtype=none)
+    %7 = add(%6, 0.01, none)
+    %8 = rsqrt(%7)
+    %9 = mul(%1, %8)
+    %10 = div(%9, %7)
+    %11 = unsqueeze(%10, dim=2)
+    %12 = mul(%4, %11)
+    %13 = sum(%12, dim=[1], keepdim=false, dtype=none)
+    return %13
+  })";
+    for (size_t at; (at = text.find(" F]")) != std::string::npos;) text.replace(at + 1, 1, fields);
+    const ir::Graph graph = ir::parse_graph(text);
+    check_backends(graph, 10 * kReduced);
+    const Program program = lower_program(graph, {});
+    ASSERT_EQ(program.nests.size(), *fields == '5' ? 2u : 1u) << fields;
+    const LoopNest& nest = program.nests[0].nest;
+    int64_t roots = 0, loads = 0;
+    for (const Stage& stage : nest.stages)
+      for (const int id : stage.exprs) {
+        const Expr& e = nest.exprs[static_cast<size_t>(id)];
+        roots += e.kind == ExprKind::Op && e.op->name == "rsqrt";
+        loads += e.kind == ExprKind::Load;
+      }
+    EXPECT_EQ(roots, 1) << to_string(nest);
+    if (*fields == '3') { EXPECT_EQ(loads, 3 + 3 + 1) << "each field of either body once, and a mass: " << to_string(nest); }
+  }
+}
+
 TEST(Lower, EmptyTensors) {
   check_backends(R"(graph "empty" {
     %0: f32[0, 4] = placeholder "x"
