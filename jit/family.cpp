@@ -128,6 +128,22 @@ class FamilyCompiler {
     } catch (const std::exception&) { return false; }
   }
 
+  // This symbol's value, the others at their ends: the upper ones where it is larger than `from`.
+  Values at_end(const Values& values, size_t i, int64_t value, int64_t from) const {
+    Values all = values;
+    for (size_t j = 0; j < all.size(); ++j) {
+      const SymbolRange& r = ranges_[j];
+      if (j != i) all[j] += ((value > from ? r.max : r.min) - all[j]) / r.step * r.step;
+    }
+    all[i] = value;
+    return all;
+  }
+  // The same with the others where they are, if user code takes that.
+  Values beside(const Values& values, size_t i, int64_t value) const {
+    const Values all = with(values, i, value);
+    return values.size() == 1 || is_legal(all) ? all : at_end(values, i, value, values[i]);
+  }
+
   // Where user code does not throw: a range, and in it perhaps only sizes that are so many steps from the hint.
   bool find_legal_sizes() {
     first_ = recipe_.graph_at(hint_);
@@ -139,7 +155,8 @@ class FamilyCompiler {
       for (const int64_t least = step; step <= kMostStep && !legal(r.hint + step) && !legal(r.hint - step);) step += least;
       if (step > kMostStep) return false;
       steps_.push_back(step);
-      const auto legal_step = [&](int64_t k) { return legal(r.hint + k * step); };
+      // One size may bound another: what is selected of rows, and the rows.
+      const auto legal_step = [&](int64_t k) { return legal(r.hint + k * step) || is_legal(at_end(hint_, i, r.hint + k * step, r.hint)); };
       int64_t up = (r.max - r.hint) / step, down = (r.hint - r.min) / step;
       if (up > 0 && !legal_step(up)) up = last_good(1, up + 1, false, [&](int64_t k) { return legal_step(k - 1); }) - 1;
       if (down > 0 && !legal_step(-down)) down = -first_good(-down, 0, legal_step);
@@ -276,6 +293,9 @@ class FamilyCompiler {
     return true;
   }
 
+  // Sizes that user code refuses together come in no call.
+  bool holds_where_legal(const Values& values) { return holds_at(values) || !is_legal(values); }
+
   // ---- ranges ----
 
   // No further than numbers are exact.
@@ -300,7 +320,7 @@ class FamilyCompiler {
     if (before_ != nullptr) return ends_hold();
     for (size_t i = 0; i < ranges_.size(); ++i) {
       SymbolRange& r = ranges_[i];
-      const auto holds = [&](int64_t v) { return holds_at(with(typical_, i, in_step(i, v, typical_[i]))); };
+      const auto holds = [&](int64_t v) { return holds_at(beside(typical_, i, in_step(i, v, typical_[i]))); };
       const int64_t low = std::min(r.hint, typical_[i]), high = std::max(r.hint, typical_[i]), next = r.max - steps_[i];
       if (r.min < low && !holds(r.min)) r.min = in_step(i, first_good(r.min, low, holds), r.hint);
       if (r.max <= high || holds(r.max)) continue;
@@ -327,7 +347,7 @@ class FamilyCompiler {
     if (!settle(&SymbolRange::min, 1) || !settle(&SymbolRange::max, -1)) return false;
     const Values low = ends(&SymbolRange::min);
     for (size_t i = 0; ranges_.size() > 1 && i < ranges_.size(); ++i)
-      if (!holds_at(with(low, i, ranges_[i].max))) return false;
+      if (!holds_where_legal(with(low, i, ranges_[i].max))) return false;
     return true;
   }
 
@@ -353,7 +373,7 @@ class FamilyCompiler {
     for (size_t i = 0; i < ranges_.size(); ++i) {
       Values corner;
       for (const SymbolRange& r : ranges_) corner.push_back(r.min);
-      if (!holds_at(with(corner, i, ranges_[i].max))) return false;
+      if (!holds_where_legal(with(corner, i, ranges_[i].max))) return false;
     }
     return true;
   }

@@ -34,6 +34,9 @@ bool same_kind(const ir::AttrRef& seen, const ir::AttrRef& got) {
   }
 }
 
+/// 0 and 1 mean something of their own where sizes come from them.
+bool is_special(const ir::AttrRef& number) { return number.kind == ir::AttrRef::Kind::Int && number.as_int() < 2; }
+
 }  // namespace
 
 /// Whether the call may be `step` in other sizes; `exactly`: with the attributes recorded.
@@ -77,6 +80,8 @@ bool Invocation::is_instance_of(const Step& step, const OpCall& call, bool exact
   for (size_t i = 0; i < call.attrs.size(); ++i) {
     const ir::AttrRef recorded = step.attrs[i].ref();
     if (exactly ? !(recorded == call.attrs[i]) : !same_kind(recorded, call.attrs[i])) return false;
+    if (!exactly && follow::is_no_size(step, i) && !(recorded == call.attrs[i]) && (is_special(recorded) || is_special(call.attrs[i])))
+      return false;
   }
   return true;
 }

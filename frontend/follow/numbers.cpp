@@ -51,6 +51,11 @@ bool Invocation::is_in_other_numbers(Step& step, const Instance& seen, const OpC
 
 namespace tailor::follow {
 
+bool is_no_size(const Step& step, size_t attribute) {
+  return step.numbers.load(std::memory_order_relaxed) == Step::Numbers::Vary ||
+         (attribute < step.op->attr_names.size() && step.op->attr_names[attribute] == "count");
+}
+
 bool in_same_numbers(const Instance* a, const Instance* b) {
   for (; a != nullptr && b != nullptr && a != b; a = a->parent, b = b->parent) {
     if (a->step != b->step) return false;

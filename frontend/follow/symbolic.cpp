@@ -74,7 +74,8 @@ SegmentFacts at(SegmentFacts facts, const std::vector<bool>& plain, std::span<co
 /// Finds symbols and an expression for every number.
 class Explanation {
  public:
-  Explanation(std::span<const SegmentFacts> calls, std::span<const SizeMark> marks) : current_(calls.back()), marks_(marks) {
+  Explanation(std::span<Instance* const> segment, std::span<const SegmentFacts> calls, std::span<const SizeMark> marks)
+      : segment_(segment), current_(calls.back()), marks_(marks) {
     plain_ = plain_layouts(current_);
     for (const SegmentFacts& call : calls) {
       const bool same_layout = plain_layouts(call) == plain_;
@@ -93,7 +94,7 @@ class Explanation {
     }
     for (size_t n = 0; n < places_.size(); ++n) {
       if (places_[n].kind == NumberKind::Size) continue;
-      if (const auto e = explain_number(column(n), values_))
+      if (const auto e = is_no_size(places_[n]) ? beside_a_symbol(column(n)) : explain_number(column(n), values_))
         numbers_[n] = *e;
       else if (!is_symbol(n))
         return false;
@@ -126,6 +127,25 @@ class Explanation {
       if (m.input.slot == input.slot && m.input.index == input.index && m.dim == place.dim) return &m;
     }
     return nullptr;
+  }
+
+  // What the data decides, or what has been seen to vary while sizes stayed: no expression over sizes but by chance.
+  bool is_no_size(const Place& place) const {
+    if (place.kind != NumberKind::Attribute || place.attr == kNoAttr) return false;
+    return follow::is_no_size(*segment_[place.step]->step, place.attr);
+  }
+
+  // Constant, a symbol, or as far from one in every call.
+  std::optional<SizeExpr> beside_a_symbol(std::span<const int64_t> seen) const {
+    if (std::all_of(seen.begin(), seen.end(), [&](int64_t v) { return v == seen[0]; })) return SizeExpr::number(seen[0]);
+    for (size_t s = 0; s < symbols_.size(); ++s) {
+      SizeExpr e = SizeExpr::symbol(static_cast<int>(s));
+      e.constant = seen[0] - values_[0][s];
+      bool fits = true;
+      for (size_t k = 0; k < seen.size(); ++k) fits = fits && e(values_[k]) == seen[k];
+      if (fits) return e;
+    }
+    return std::nullopt;
   }
 
   // A number that nothing before it explains stands for itself.
@@ -171,6 +191,7 @@ class Explanation {
     for (size_t k = 0; k < calls_.size(); ++k) values_[k].push_back(calls_[k][n]);
   }
 
+  std::span<Instance* const> segment_;
   SegmentFacts current_;
   std::span<const SizeMark> marks_;
   std::vector<std::vector<int64_t>> calls_;   // the numbers of each call
@@ -260,7 +281,7 @@ std::unique_ptr<SymbolicForm> compile_symbolic(std::span<Instance* const> segmen
                                                std::span<const std::string> external_names, const std::string& name,
                                                const jit::CompileOptions& options, const SymbolicForm* before,
                                                std::span<const std::shared_ptr<Binding>> bindings) {
-  Explanation found(calls, marks);
+  Explanation found(segment, calls, marks);
   if (!found.explain()) return nullptr;
   for (const jit::SymbolRange& range : found.ranges_) {
     if (range.hint < range.min || range.hint > range.max) return nullptr;

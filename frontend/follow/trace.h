@@ -110,6 +110,9 @@ struct Instance {
   std::vector<std::shared_ptr<Binding>> forks;  // children with other sizes of captured tensors; under the tree's mutex
 };
 
+/// Whether an integer attribute of a step is no expression over sizes, but by chance: the data decides it (how many elements a mask
+/// selects), or it was seen to vary while sizes stayed.
+bool is_no_size(const Step& step, size_t attribute);
 /// Whether two ends of one path were reached with the same numbers where numbers vary.
 bool in_same_numbers(const Instance* a, const Instance* b);
 /// What a segment's steps were thought to vary in could not be compiled for all values: each makes a path from now on.
