@@ -110,7 +110,9 @@ IntrusivePtr<Cell> watch_life(TensorImpl& tensor) {
       cell = fresh.get();
       cell->retain();  // by the tensor
     }
-    tensor.flags.fetch_or(TensorHead::kRegistered | TensorHead::kCaptured, std::memory_order_relaxed);
+    const uint32_t before = tensor.flags.fetch_or(TensorHead::kRegistered | TensorHead::kCaptured, std::memory_order_relaxed);
+    // A module's parameter goes with the module, or is exchanged by way of it.
+    if (!(before & TensorHead::kRegistered)) tensor.flags.fetch_or(TensorHead::kLoose, std::memory_order_relaxed);
     return IntrusivePtr<Cell>(cell);  // while `fresh` lives
   }
   return IntrusivePtr<Cell>(cell);

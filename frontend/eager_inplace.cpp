@@ -112,7 +112,7 @@ Tensor run_inplace(const OpCall& call) {
     self.flags.fetch_or(TensorHead::kNonLeaf, std::memory_order_relaxed);
     self.description_changed();
   }
-  return Tensor(IntrusivePtr<TensorHead>(&self));
+  return {};  // the caller has it
 }
 
 }  // namespace tailor::eager

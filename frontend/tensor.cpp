@@ -107,7 +107,9 @@ bool Tensor::is_cuda() const { return device().is_cuda(); }
 int64_t Tensor::get_device() const { return device().is_cuda() ? std::max<int64_t>(device().index(), 0) : -1; }
 bool Tensor::is_alias_of(const Tensor& other) const {
   const TensorImpl &a = computed(*this), &b = computed(other);
-  if (OpInterceptor* call = current_interceptor()) call->host_read({.what = HostRead::What::Aliasing});
+  const auto is_argument = [](const TensorImpl& t) { return (t.flags.load(std::memory_order_relaxed) & TensorHead::kStandIn) != 0; };
+  if (OpInterceptor* call = current_interceptor())
+    call->host_read({.what = is_argument(a) && is_argument(b) ? HostRead::What::Aliasing : HostRead::What::Identity});
   return a.storage && a.storage == b.storage;
 }
 int64_t Tensor::_version() const {
@@ -168,12 +170,12 @@ bool Tensor::is_leaf() const {
 
 const Tensor& Tensor::grad() const {
   static const Tensor none;
-  const GradientSlot* slot = slot_of(operand_impl(*this));
+  const GradientSlot* slot = slot_of(original_of(operand_impl(*this)));
   return slot != nullptr ? slot->grad : none;
 }
 
 Tensor& Tensor::mutable_grad() const {
-  TensorImpl& impl = operand_impl(*this);
+  TensorImpl& impl = original_of(operand_impl(*this));
   if (!impl.autograd) impl.autograd = std::make_unique<GradientSlot>();
   return slot_of(impl)->grad;
 }

@@ -62,6 +62,18 @@ inline uint32_t leaf_flags(const TensorImpl& tensor) {
 
 inline TensorImpl& impl_of(const TensorHead& head) { return const_cast<TensorImpl&>(static_cast<const TensorImpl&>(head)); }
 
+/// Of a stand-in (TensorHead::kStandIn): in whose place it is.
+struct StandsFor final : AutogradMeta {
+  explicit StandsFor(IntrusivePtr<TensorHead> tensor) : tensor(std::move(tensor)) {}
+  const IntrusivePtr<TensorHead> tensor;
+};
+/// The tensor that user code outside of the call knows this one as.
+inline TensorImpl& original_of(const TensorImpl& tensor) {
+  if (!(tensor.flags.load(std::memory_order_relaxed) & TensorHead::kStandIn)) [[likely]]
+    return const_cast<TensorImpl&>(tensor);
+  return impl_of(*static_cast<const StandsFor&>(*tensor.autograd).tensor);
+}
+
 /// Throws Error when the number of elements does not fit 64 bits.
 void check_countable(const ir::TensorSpec& spec);
 

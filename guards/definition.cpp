@@ -12,13 +12,13 @@ namespace tailor::guards {
 namespace {
 
 constexpr std::array<Definition, kGuardKinds> table = {
-    kinds::alternative,   kinds::presence,       kinds::length,        kinds::keys,       //
-    kinds::defined,       kinds::dtype,          kinds::device,        kinds::rank,       //
-    kinds::size,          kinds::size_range,     kinds::stride,        kinds::layout,     //
-    kinds::requires_grad, kinds::storage_offset, kinds::storage_reach,                    //
-    kinds::scalar_value,  kinds::scalar_range,   kinds::enum_value,    kinds::text,       //
-    kinds::identity,      kinds::pinned,         kinds::aliasing,      kinds::predicate,  //
-    kinds::ambient,       kinds::module_epoch,   kinds::watched,       kinds::liveness,   //
+    kinds::alternative,   kinds::presence,       kinds::length,        kinds::keys,      //
+    kinds::defined,       kinds::dtype,          kinds::device,        kinds::rank,      //
+    kinds::size,          kinds::size_range,     kinds::stride,        kinds::layout,    //
+    kinds::requires_grad, kinds::storage_offset, kinds::storage_reach,                   //
+    kinds::scalar_value,  kinds::scalar_range,   kinds::enum_value,    kinds::text,      //
+    kinds::identity,      kinds::aliasing,       kinds::predicate,                       //
+    kinds::ambient,       kinds::module_epoch,   kinds::watched,       kinds::liveness,  //
     kinds::step};
 
 constexpr bool in_order() {

@@ -35,7 +35,6 @@ enum class GuardKind : uint8_t {
   Text,
   // several at once
   Identity,   // which tensors are one and the same
-  Pinned,     // the very tensor that the recorded call had
   Aliasing,   // which tensors share storage, and how far apart they start
   Predicate,  // a comparison of expressions over sizes
   // state outside of the arguments

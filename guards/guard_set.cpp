@@ -139,9 +139,6 @@ void GuardSet::require_module_epoch(uint64_t epoch) {
 void GuardSet::require_identity(std::span<const TensorFact> tensors) {
   add({GuardKind::Identity, 0, -1, 0, 0, identity_pattern(tensors), "args", ""});
 }
-void GuardSet::require_pinned(int index, uint64_t id, std::string path) {
-  add({GuardKind::Pinned, index, -1, static_cast<int64_t>(id), 0, {}, std::move(path), ""});
-}
 void GuardSet::require_aliasing(std::span<const TensorFact> tensors) {
   add({GuardKind::Aliasing, 0, -1, 0, 0, alias_pattern(tensors), "args", ""});
 }

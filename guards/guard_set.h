@@ -49,7 +49,6 @@ class GuardSet {
   void require_ambient(uint64_t word);
   void require_module_epoch(uint64_t epoch);
   void require_identity(std::span<const TensorFact> tensors);
-  void require_pinned(int index, uint64_t id, std::string path);
   void require_aliasing(std::span<const TensorFact> tensors);
   /// `names`: of the tensors, where they are not args[0], args[1] ...
   void require_predicate(const SizeExpr& left, Comparison comparison, const SizeExpr& right, std::string source,

@@ -40,7 +40,6 @@ class Compiler {
         case Opcode::Structure: program_.structure = std::max<size_t>(program_.structure, i.count); break;
         case Opcode::Number: program_.scalars = std::max(program_.scalars, needed); break;
         case Opcode::Cell: program_.cells = std::max(program_.cells, needed); break;
-        case Opcode::Pinned:
         case Opcode::Undefined:
         case Opcode::Spec:
         case Opcode::Spec1:
@@ -192,12 +191,6 @@ class Compiler {
         return;
       }
       case Kind::Ambient: add(Opcode::Ambient, {at}, cost).expected = g.expected; return;
-      case Kind::Pinned: {
-        Instruction& i = add(Opcode::Pinned, {at}, cost);
-        i.index = g.index;
-        i.expected = g.expected;
-        return;
-      }
       case Kind::Identity:
         if (all_differ(g.words)) {
           add(Opcode::Distinct, {at}, cost).count = static_cast<uint32_t>(g.words.size());

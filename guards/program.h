@@ -15,7 +15,6 @@ struct Instruction {
   enum class Opcode : uint8_t {
     State,
     Ambient,
-    Pinned,
     Distinct,
     Structure,
     Undefined,

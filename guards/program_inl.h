@@ -84,7 +84,6 @@ inline bool Program::fits(const CallDescriptor& call, Cells cells) const {
   switch (i.op) {
     case Opcode::State: return static_cast<int64_t>(call.ambient) == i.expected && call.module_epoch == module_epoch;
     case Opcode::Ambient: return static_cast<int64_t>(call.ambient) == i.expected;
-    case Opcode::Pinned: return tensors[i.index].id == static_cast<uint64_t>(i.expected);
     case Opcode::Distinct: return distinct(tensors, i.count);
     case Opcode::Structure: return std::memcmp(call.structure.data(), i.operands, i.count * sizeof(int64_t)) == 0;
     case Opcode::Undefined: return tensors[i.index].spec == nullptr;

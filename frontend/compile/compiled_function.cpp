@@ -9,6 +9,7 @@
 #include "frontend/compile/background.h"
 #include "frontend/compile/facts.h"
 #include "frontend/compile/outcome.h"
+#include "frontend/compile/stand_ins.h"
 #include "frontend/compile/symbolic_plan.h"
 #include "frontend/follow/run_variant.h"
 #include "frontend/nn/epoch.h"
@@ -63,15 +64,13 @@ class Description {
   guards::CallDescriptor call_;
 };
 
-/// Whether some tensor of the call is bound twice, or is an argument and what the plan captures.
-bool has_two_roles(const Invocation& invocation, const SkipPlan& plan, const guards::CallDescriptor& call) {
+/// Whether some tensor of the call is bound twice.
+bool has_two_roles(const Invocation& invocation) {
   for (int i = 0; i < invocation.external_count(); ++i) {
     for (int j = 0; j < i; ++j)
       if (&invocation.external(i) == &invocation.external(j)) return true;
   }
-  return std::any_of(call.tensors.begin(), call.tensors.end(), [&](const guards::TensorFact& t) {
-    return t.spec && std::find(plan.captured_ids.begin(), plan.captured_ids.end(), t.id) != plan.captured_ids.end();
-  });
+  return false;
 }
 
 }  // namespace
@@ -256,11 +255,8 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
   entry.used(state.slot);
   const bool pure = options_.pure && !record_.pure_promise_broken.load(std::memory_order_relaxed);
   const SkipPlan* plan = pure ? entry.skip_plan_for(call) : nullptr;
-  ArgumentHandles handles;
-  if (pure && entry.dynamic() && entry.plans_other_sizes() && (state.first || !plan || !plan->serves(call))) {
-    handles = handles_of(ops, arguments.tensors);
-    if (!state.first && serve_new_size(entry, ops, arguments, call, handles, state)) return;
-  }
+  const bool notes_sizes = pure && entry.dynamic() && entry.plans_other_sizes() && (state.first || !plan || !plan->serves(call));
+  if (notes_sizes && !state.first && serve_new_size(entry, ops, arguments, call, state)) return;
   if (plan && !state.first) {
     const uint64_t hit = entry.hit(state.slot);
     const bool audit = (hit & (hit - 1)) == 0;  // 1, 2, 4, 8 ... of a thread: followed, to see whether the promise is kept
@@ -280,6 +276,9 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
   std::vector<IntrusivePtr<TensorHead>> held;
   if (state.first || pure)
     for (TensorHead* head : arguments.tensors) held.emplace_back(head);
+  std::optional<StandIns> stand_ins;
+  if (pure && !ops.stand_in(ops.frame, stand_ins.emplace(arguments.tensors).forth())) stand_ins.reset();
+  const PureArguments given{arguments.tensors, stand_ins ? stand_ins->heads() : arguments.tensors, stand_ins.has_value()};
   FlatValue lent;
   if (pure) ops.lent(ops.frame, lent);
   const uint64_t epoch = module_epoch();
@@ -288,17 +287,18 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
   if (state.guards && !state.guards->dynamic.empty()) {
     static thread_local std::vector<int64_t> sizes;
     state.guards->sizes_of(call, sizes);
-    invocation->begin(arguments.tensors, sizes);
+    invocation->begin(given.to_body, sizes);
   } else {
-    invocation->begin(arguments.tensors);
+    invocation->begin(given.to_body);
   }
   std::optional<SizeReads> size_reads;
-  if (!handles.handles.empty()) invocation->note_sizes(&size_reads.emplace(*invocation));
+  if (notes_sizes && given.apart && !arguments.tensors.empty()) invocation->note_sizes(&size_reads.emplace(*invocation));
   double recorded_us = 0;
   {
     InterceptorScope scope(invocation);
     try {
       {
+        const PureBody body(pure);
         const SizeReadsScope noting(size_reads ? &*size_reads : nullptr);
         ops.body(ops.frame);
       }
@@ -307,10 +307,15 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
     } catch (...) {
       const std::exception_ptr earlier = invocation->abandon();
       entry.give_back(state.slot, invocation);
+      if (stand_ins) {
+        stand_ins->settle();
+        ops.stand_back(ops.frame, stand_ins->back(), assigns(entry, ops, lent));
+      }
       if (earlier) std::rethrow_exception(earlier);
       throw;
     }
   }
+  if (stand_ins) stand_ins->settle();
   const bool hit = invocation->hit_return() != nullptr;
   if (hit) record_.counts.hit(state.slot);
   if (hit && !plan) entry.hit(state.slot);
@@ -322,8 +327,10 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
     if (hit) times.compiled_us.add(us), times.run_us.add(run_us);
   }
   if (state.first) add(shared, *invocation, arguments);
-  if (size_reads) note_other_sizes(entry, *invocation, ops, arguments, call, epoch, *size_reads, handles);
-  if (pure && !assigns(entry, ops, lent)) review_promise(entry, *invocation, ops, arguments, plan, epoch);
+  if (size_reads) note_other_sizes(entry, *invocation, ops, given, call, epoch, *size_reads);
+  const bool assigned = pure && assigns(entry, ops, lent);
+  if (pure && !assigned) review_promise(entry, *invocation, ops, arguments, given, plan, epoch);
+  if (stand_ins) ops.stand_back(ops.frame, stand_ins->back(), assigned);
   note_outcome(
       [&] {
         return state.first              ? "miss: recorded and compiled"
@@ -335,6 +342,8 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
       entry.number);
   invocation->end();
   entry.give_back(state.slot, invocation);
+  if (stand_ins && stand_ins->any_kept() && !record_.pure_promise_broken.exchange(true))
+    log_warning(entry.tag(), "is declared pure but keeps a tensor that it was given; its body runs on every call");
 }
 
 // ---- pure ----------------------------------------------------------------------------------------------------------
@@ -357,6 +366,7 @@ bool CompiledFunction::skip_last_hit(const Entry& entry, const guards::CallDescr
 
 bool CompiledFunction::skip(const SkipPlan& plan, const CallOps& ops, const FlatValue& arguments) {
   std::optional<CapturedRegion> region;
+  if (!plan.lives.empty() && record_.captured.any_of(arguments.tensors)) return false;
   if (!plan.lives.empty() && region.emplace().epoch() != plan.module_epoch.load(std::memory_order_acquire)) return false;
   // User code does not run in here, so that these are never in use twice on one thread.
   struct Scratch {
@@ -412,12 +422,12 @@ bool CompiledFunction::assigns(const Entry& entry, const CallOps& ops, const Fla
 
 // After a followed call of a pure function: makes the plan for skipping, or compares the call with it.
 void CompiledFunction::review_promise(Entry& entry, const Invocation& invocation, const CallOps& ops, const FlatValue& arguments,
-                                      const SkipPlan* plan, uint64_t module_epoch) {
+                                      const PureArguments& given, const SkipPlan* plan, uint64_t module_epoch) {
   Description description(arguments);
   guards::CallDescriptor& call = description.call();
   call.module_epoch = module_epoch;  // what changed while the body ran may have been read before
   std::string why_not;
-  auto fresh = entry.plan_skip(invocation, ops, call, arguments.tensors, &why_not);
+  auto fresh = entry.plan_skip(invocation, ops, call, given, &why_not);
   const bool holds = plan && plan->guards.check(call) && plan->holds_captured();
   if (holds && plan->module_epoch.load() != module_epoch && fresh && fresh->captures_the_same(*plan)) {
     // Some handle has changed somewhere: another one, or a copy of one that is captured here.
@@ -432,7 +442,7 @@ void CompiledFunction::review_promise(Entry& entry, const Invocation& invocation
     const bool comparable = fresh && fresh->variant == plan->variant && plan->changes.dropped + plan->changes.relaxed == 0;
     const bool same_numbers = !comparable || fresh->scalars == plan->scalars;
     // One tensor in two roles fits paths that tell the roles apart and paths that do not.
-    if (!same_path && !invocation.recorded() && has_two_roles(invocation, *plan, call)) return;
+    if (!same_path && !invocation.recorded() && has_two_roles(invocation)) return;
     if (same_path && (!fresh || (fresh->results == plan->results && same_numbers))) return;
     if (record_.pure_promise_broken.exchange(true)) return;
     std::string where = "its result comes from other tensors or numbers than before";

@@ -75,16 +75,16 @@ class CompiledFunction {
   bool skip(const SkipPlan& plan, const CallOps& ops, const FlatValue& arguments);
   // new_size.cpp
   bool serve_new_size(Entry& entry, const CallOps& ops, const FlatValue& arguments, const guards::CallDescriptor& call,
-                      const ArgumentHandles& handles, const CallState& state);
-  void note_other_sizes(Entry& entry, const Invocation& invocation, const CallOps& ops, const FlatValue& arguments,
-                        const guards::CallDescriptor& call, uint64_t module_epoch, const SizeReads& reads, const ArgumentHandles& handles);
+                      const CallState& state);
+  void note_other_sizes(Entry& entry, const Invocation& invocation, const CallOps& ops, const PureArguments& given,
+                        const guards::CallDescriptor& call, uint64_t module_epoch, const SizeReads& reads);
   enum class Bound : uint8_t { No, Yes, Compiled };
   Bound bind_size(Entry& entry, const SymbolicPlan& plan, const CallOps& ops, const FlatValue& arguments,
                   const guards::CallDescriptor& call, const CallState& state, std::vector<MissRecord>& misses);
   bool skip_last_hit(const Entry& entry, const guards::CallDescriptor& call, const CallOps& ops, const FlatValue& arguments, int slot);
   bool assigns(const Entry& entry, const CallOps& ops, const FlatValue& before);
-  void review_promise(Entry& entry, const Invocation& invocation, const CallOps& ops, const FlatValue& arguments, const SkipPlan* plan,
-                      uint64_t module_epoch);
+  void review_promise(Entry& entry, const Invocation& invocation, const CallOps& ops, const FlatValue& arguments,
+                      const PureArguments& given, const SkipPlan* plan, uint64_t module_epoch);
 
   const std::shared_ptr<FunctionRecord> shared_record_;
   FunctionRecord& record_ = *shared_record_;

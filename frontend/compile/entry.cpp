@@ -38,6 +38,23 @@ std::vector<Storm> FunctionRecord::all_storms() const {
   return all;
 }
 
+void CapturedTensors::add(TensorImpl& tensor) {
+  std::lock_guard lock(mutex_);
+  if (births_.size() < kMost) births_.insert(tensor.birth);
+  watch_life(tensor);
+}
+
+// Where there have been too many, any might be one.
+bool CapturedTensors::has(const TensorHead& head) const {
+  std::lock_guard lock(mutex_);
+  return births_.size() >= kMost || births_.contains(impl_of(head).birth);
+}
+
+void CapturedTensors::clear() {
+  std::lock_guard lock(mutex_);
+  births_.clear();
+}
+
 void FunctionRecord::clear() {
   counts.restart();
   for (auto* counter :
@@ -46,6 +63,7 @@ void FunctionRecord::clear() {
     counter->store(0);
   for (auto& counter : eager) counter.store(0);
   pure_promise_broken = false;
+  captured.clear();
   storms.clear();
   path_storms.clear();
   patterns.clear();
@@ -402,24 +420,6 @@ const SkipPlan* Entry::skip_plan_for(const guards::CallDescriptor& call) {
   return found;
 }
 
-std::vector<bool> Entry::varying_arguments(const PureCall& call, std::span<TensorHead* const> arguments, bool body_ran) {  // mutex_ is held
-  const auto alike = [&](const SeenArguments& s) {
-    return s.end == call.end->step && s.externals == call.externals && s.results == call.results;
-  };
-  auto seen = std::find_if(seen_.begin(), seen_.end(), alike);
-  const auto birth = [](const TensorHead* head) { return head ? impl_of(*head).birth : 0; };
-  if (seen == seen_.end()) {
-    if (!body_ran) return std::vector<bool>(arguments.size(), false);
-    seen_.push_back({call.end->step, call.externals, call.results, {}, std::vector<bool>(arguments.size(), false)});
-    seen = seen_.end() - 1;
-    for (const TensorHead* head : arguments) seen->births.push_back(birth(head));
-  }
-  for (size_t i = 0; body_ran && i < arguments.size(); ++i) {
-    if (birth(arguments[i]) != seen->births[i]) seen->varies[i] = true;
-  }
-  return seen->varies;
-}
-
 namespace {
 
 /// The number of a tensor among the arguments, or -1.
@@ -439,6 +439,9 @@ std::optional<PureCall> Entry::look_at(const Invocation& invocation, const CallO
   PureCall call;
   call.end = invocation.path().empty() ? nullptr : invocation.path().back();
   if (!call.end || call.end->step->kind != follow::StepKind::Return) return refuse("the call did not return");
+  for (const HostRead& read : invocation.reads()) {
+    if (read.what == HostRead::What::Identity) return refuse("it asks whether an argument is, or shares memory with, another tensor");
+  }
   for (int i = 0; i < invocation.external_count(); ++i) call.externals.push_back(argument_number(arguments, &invocation.external(i)));
   for (const follow::Instance* instance : invocation.path()) {
     const follow::Step& step = *instance->step;
@@ -469,16 +472,30 @@ std::optional<PureCall> Entry::look_at(const Invocation& invocation, const CallO
   return call;
 }
 
+/// Where a tensor that the body takes from elsewhere is an argument as well, what the body reaches it by may be made to point to other
+/// tensors (a pointer does that unseen): such calls are followed.
+bool Entry::captures_an_argument(const Invocation& invocation, const PureCall& seen, const PureArguments& given) {
+  for (size_t e = 0; e < seen.externals.size(); ++e) {
+    TensorImpl& tensor = invocation.external(static_cast<int>(e));
+    // From now on its death, and what happens to handles to it, bump the epoch, registered in a module or not.
+    if (seen.externals[e] < 0 && invocation.is_held_elsewhere(tensor)) record_.captured.add(tensor);
+  }
+  return record_.captured.any_of(given.by_caller);
+}
+
 std::unique_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, const CallOps& ops, const guards::CallDescriptor& call,
-                                                 std::span<TensorHead* const> arguments, std::string* why_not,
-                                                 const SymbolicPlan* bound_by) {
+                                                 const PureArguments& given, std::string* why_not, const SymbolicPlan* bound_by) {
   std::lock_guard lock(mutex_);
+  const std::span<TensorHead* const> arguments = given.to_body;
   const auto refuse = [&](std::string why) {
     *why_not = std::move(why);
     return nullptr;
   };
   std::optional<PureCall> seen = look_at(invocation, ops, arguments, why_not);
   if (!seen) return nullptr;
+  if (!given.apart) return refuse("an argument cannot be copied");
+  if (!bound_by && captures_an_argument(invocation, *seen, given))
+    return refuse("an argument is a tensor that it takes from elsewhere as well");
   const follow::Variant* variant = invocation.last_variant();
   if (!variant) return refuse("the segment is not compiled for this call");
 
@@ -502,10 +519,8 @@ std::unique_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, c
     if (!invocation.is_held_elsewhere(tensor)) return refuse("it makes a tensor by other means than ops");
     plan->captured.push_back(&tensor);
     plan->captured_ids.push_back(tensor.id);
-    // From now on its death, and replacing a handle to it, bump the epoch, registered in a module or not.
     plan->lives.push_back(watch_life(tensor));
   }
-  const std::vector<bool> varies = varying_arguments(*seen, arguments, bound_by == nullptr);
   for (const SkipPlan::ResultTensor& value : seen->results) {
     SkipPlan::ResultTensor from = value;
     if (from.from == SkipPlan::ResultTensor::From::Output) {
@@ -536,10 +551,6 @@ std::unique_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, c
   }
   const std::vector<HostRead> of_body = bound_by ? reads_of(*bound_by, arguments) : std::vector<HostRead>();
   require_reads(plan->guards, bound_by ? of_body : invocation.reads(), call, arguments, names);
-  for (size_t i = 0; i < call.tensors.size(); ++i) {
-    if (call.tensors[i].spec && !varies[i])
-      plan->guards.require_pinned(static_cast<int>(i), call.tensors[i].id, argument_path(static_cast<int>(i)));
-  }
   plan->changes = seal_as_asked(plan->guards, options_, true);
   return plan;
 }

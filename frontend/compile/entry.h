@@ -1,6 +1,7 @@
 #pragma once
 // One entry of a compiled function's cache: the guards that select it, the tree of what user code did, and the plan for skipping it.
 
+#include <algorithm>
 #include <any>
 #include <array>
 #include <atomic>
@@ -8,6 +9,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "frontend/compile/counts.h"
@@ -20,6 +22,24 @@
 #include "tailor/compile.h"
 
 namespace tailor::detail {
+
+/// The tensors that the calls of a pure function were seen to take from elsewhere than their arguments.
+class CapturedTensors {
+ public:
+  void add(TensorImpl& tensor);
+  bool any_of(std::span<TensorHead* const> arguments) const {
+    return std::any_of(arguments.begin(), arguments.end(), [this](const TensorHead* head) {
+      return head && (head->flags.load(std::memory_order_relaxed) & TensorHead::kCaptured) != 0 && has(*head);
+    });
+  }
+  void clear();
+
+ private:
+  static constexpr size_t kMost = 1 << 16;
+  bool has(const TensorHead& head) const;
+  mutable std::mutex mutex_;
+  std::unordered_set<uint64_t> births_;
+};
 
 /// Options, counters and names that a function shares with its entries. It outlives the function while a background job is at one of them.
 struct FunctionRecord {
@@ -35,6 +55,7 @@ struct FunctionRecord {
       symbolic_given_up{0}, bound{0}, parts{0};
   std::array<std::atomic<uint64_t>, kEagerReasons> eager{};
   std::atomic<bool> pure_promise_broken{false};
+  CapturedTensors captured;
   StormDetector storms;
   StormDetector path_storms;  // attributes that make path after path; they stop nothing but are told
   PatternCounter patterns;
@@ -98,10 +119,10 @@ struct PureCall {
   std::any prototype;
 };
 
-/// Of the call before its body runs: what tells whether the body can come to an argument by another way than as an argument.
-struct ArgumentHandles {
-  std::vector<const Tensor*> handles;  // the caller's
-  std::vector<bool> alone;             // no other handle to the tensor
+/// The tensors among the arguments of a call, as the caller knows them and as the body was given them.
+struct PureArguments {
+  std::span<TensorHead*const> by_caller, to_body;
+  bool apart;  // what the body took as an argument is told from what it has from elsewhere
 };
 
 /// How a pure entry runs in sizes that its body was never run in.
@@ -118,21 +139,12 @@ struct SymbolicPlan {
   guards::GuardSet guards;          // everything but the sizes of values that the call computes
   GuardChanges changes;
   uint64_t module_epoch = 0;
-  ArgumentHandles arguments;       // of the recorded call
-  std::vector<bool> used, varies;  // which arguments it takes; which of them have been another tensor
-  mutable std::mutex mutex;
-  mutable std::vector<std::vector<int64_t>> bound_on_trust;  // sizes bound while some argument had always been at the same place
-
-  /// Whether its arguments are known to come as arguments only. Where that rests on the caller's variable being the same, once in each
-  /// size.
-  bool trusts(const guards::CallDescriptor& call, const ArgumentHandles& now) const;
   /// Both were made by calls like this one.
   bool says_the_same(const SymbolicPlan& other, const guards::CallDescriptor& call) const;
 };
 
 /// The range that a symbolic size may take; null for a size that is not to be symbolic.
 std::optional<guards::DimRange> symbolic_range(const TensorHead* tensor, int dim, int64_t size, bool unmarked_too);
-ArgumentHandles handles_of(const CallOps& ops, std::span<TensorHead* const> arguments);
 
 /// What selects an entry, and the sizes of a call that say which binding of its tree the call is: both change together when a size turns
 /// out to vary.
@@ -214,11 +226,10 @@ class Entry final : public follow::EntryHost, public std::enable_shared_from_thi
   bool set_skip_plan(std::unique_ptr<const SkipPlan> plan, const guards::CallDescriptor& call);
   /// Builds it from a call that has just hit (or been compiled); null when the call cannot be skipped. `bound_by`: the body did not run.
   std::unique_ptr<const SkipPlan> plan_skip(const Invocation& invocation, const CallOps& ops, const guards::CallDescriptor& call,
-                                            std::span<TensorHead* const> arguments, std::string* why_not,
-                                            const SymbolicPlan* bound_by = nullptr);
+                                            const PureArguments& given, std::string* why_not, const SymbolicPlan* bound_by = nullptr);
   /// Keeps what a call that ran the body says of other sizes.
-  void plan_other_sizes(const Invocation& invocation, const CallOps& ops, const guards::CallDescriptor& call,
-                        std::span<TensorHead* const> arguments, const SizeReads& reads, const ArgumentHandles& handles);
+  void plan_other_sizes(const Invocation& invocation, const CallOps& ops, const guards::CallDescriptor& call, const PureArguments& given,
+                        const SizeReads& reads);
   std::vector<std::shared_ptr<const SymbolicPlan>> symbolic_plans() const;
   /// False when calls have told nothing about other sizes for long.
   bool plans_other_sizes() const {
@@ -284,19 +295,9 @@ class Entry final : public follow::EntryHost, public std::enable_shared_from_thi
   std::unordered_map<uint64_t, std::vector<const SkipPlan*>> plans_by_size_;
   template <class Visit>
   void each_plan_for(const guards::CallDescriptor& call, const Visit& visit) const;
-  /// Which arguments have been another tensor in a later call that reached the same end and took the same of its tensors for arguments:
-  /// one that has always been the same may be captured as well, and then only looks like an argument.
-  struct SeenArguments {
-    const follow::Step* end;
-    std::vector<int> externals;
-    std::vector<SkipPlan::ResultTensor> results;
-    std::vector<uint64_t> births;
-    std::vector<bool> varies;
-  };
   std::optional<PureCall> look_at(const Invocation& invocation, const CallOps& ops, std::span<TensorHead* const> arguments,
                                   std::string* why_not) const;
-  std::vector<bool> varying_arguments(const PureCall& seen, std::span<TensorHead* const> arguments, bool body_ran);
-  std::vector<SeenArguments> seen_;
+  bool captures_an_argument(const Invocation& invocation, const PureCall& seen, const PureArguments& given);
   std::vector<std::shared_ptr<const SymbolicPlan>> symbolic_;
   std::atomic<int> plans_in_vain_{0};
   std::vector<Explanation::Segment> segments_;

@@ -60,25 +60,25 @@ std::optional<MissRecord> size_miss(const guards::GuardSet& set, const guards::C
 
 }  // namespace
 
-void CompiledFunction::note_other_sizes(Entry& entry, const Invocation& invocation, const CallOps& ops, const FlatValue& arguments,
-                                        const guards::CallDescriptor& call, uint64_t module_epoch, const SizeReads& reads,
-                                        const ArgumentHandles& handles) {
+void CompiledFunction::note_other_sizes(Entry& entry, const Invocation& invocation, const CallOps& ops, const PureArguments& given,
+                                        const guards::CallDescriptor& call, uint64_t module_epoch, const SizeReads& reads) {
   // A body that describes its arguments anew is not what it promised to be.
-  for (size_t i = 0; i < arguments.tensors.size(); ++i) {
-    if (arguments.tensors[i] && impl_of(*arguments.tensors[i]).id != call.tensors[i].id) return;
+  for (size_t i = 0; i < given.by_caller.size(); ++i) {
+    if (given.by_caller[i] && impl_of(*given.by_caller[i]).id != call.tensors[i].id) return;
   }
   guards::CallDescriptor at_begin = call;
   at_begin.module_epoch = module_epoch;
-  entry.plan_other_sizes(invocation, ops, at_begin, arguments.tensors, reads, handles);
+  entry.plan_other_sizes(invocation, ops, at_begin, given, reads);
 }
 
 bool CompiledFunction::serve_new_size(Entry& entry, const CallOps& ops, const FlatValue& arguments, const guards::CallDescriptor& call,
-                                      const ArgumentHandles& handles, const CallState& state) {
+                                      const CallState& state) {
   const auto plans = entry.symbolic_plans();
+  if (!plans.empty() && record_.captured.any_of(arguments.tensors)) return false;
   std::vector<MissRecord> misses;
   for (auto plan = plans.rbegin(); plan != plans.rend(); ++plan) {
     if ((*plan)->module_epoch != call.module_epoch) continue;
-    if (!(*plan)->guards.check(call) || !(*plan)->trusts(call, handles)) continue;
+    if (!(*plan)->guards.check(call)) continue;
     const Bound bound = bind_size(entry, **plan, ops, arguments, call, state, misses);
     if (bound == Bound::No) continue;
     record_.bound.fetch_add(1, std::memory_order_relaxed);
@@ -148,7 +148,7 @@ CompiledFunction::Bound CompiledFunction::bind_size(Entry& entry, const Symbolic
   results.clear();
   const bool hit = invocation->hit_return() != nullptr;
   std::string why_no_plan;
-  if (auto fresh = entry.plan_skip(*invocation, ops, call, arguments.tensors, &why_no_plan, &plan))
+  if (auto fresh = entry.plan_skip(*invocation, ops, call, {arguments.tensors, arguments.tensors, true}, &why_no_plan, &plan))
     entry.set_skip_plan(std::move(fresh), call);
   invocation->end();
   entry.give_back(state.slot, invocation);

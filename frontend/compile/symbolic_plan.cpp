@@ -49,42 +49,7 @@ static_assert(static_cast<int>(guards::Comparison::Equal) == static_cast<int>(Sy
               static_cast<int>(guards::Comparison::Greater) == static_cast<int>(SymComparison::Greater) &&
               static_cast<int>(guards::Comparison::GreaterEqual) == static_cast<int>(SymComparison::GreaterEqual));
 
-std::vector<int64_t> sizes_of(const guards::CallDescriptor& call) {
-  std::vector<int64_t> sizes;
-  for (const guards::TensorFact& t : call.tensors) {
-    if (t.spec) sizes.insert(sizes.end(), t.spec->sizes.begin(), t.spec->sizes.end());
-  }
-  return sizes;
-}
-
 }  // namespace
-
-ArgumentHandles handles_of(const CallOps& ops, std::span<TensorHead* const> arguments) {
-  ArgumentHandles all;
-  ops.handles(ops.frame, all.handles);
-  for (const TensorHead* head : arguments)
-    all.alone.push_back(head && head->use_count() == static_cast<uint32_t>(std::count(arguments.begin(), arguments.end(), head)));
-  return all;
-}
-
-// A body that has been given a tensor may also hold that very tensor: by another handle, or by a reference to the caller's variable. The
-// first shows in its count. With the second, what the body means by it is what the same variable holds now.
-bool SymbolicPlan::trusts(const guards::CallDescriptor& call, const ArgumentHandles& now) const {
-  bool proven = true;
-  for (size_t i = 0; i < used.size(); ++i) {
-    if (!used[i] || varies[i]) continue;
-    proven = false;
-    if (!arguments.alone[i] || i >= now.handles.size() || now.handles[i] != arguments.handles[i]) return false;
-  }
-  if (proven) return true;
-  constexpr size_t kMost = 512;
-  std::vector<int64_t> sizes = sizes_of(call);
-  std::lock_guard lock(mutex);
-  if (bound_on_trust.size() >= kMost || std::find(bound_on_trust.begin(), bound_on_trust.end(), sizes) != bound_on_trust.end())
-    return false;
-  bound_on_trust.push_back(std::move(sizes));
-  return true;
-}
 
 bool SymbolicPlan::says_the_same(const SymbolicPlan& other, const guards::CallDescriptor& call) const {
   return path.end == other.path.end && path.externals == other.path.externals && path.sizes == other.path.sizes &&
@@ -106,15 +71,16 @@ std::vector<std::shared_ptr<const SymbolicPlan>> Entry::symbolic_plans() const {
 }
 
 void Entry::plan_other_sizes(const Invocation& invocation, const CallOps& ops, const guards::CallDescriptor& call,
-                             std::span<TensorHead* const> arguments, const SizeReads& reads, const ArgumentHandles& handles) {
+                             const PureArguments& given, const SizeReads& reads) {
   constexpr size_t kMostPlans = 64;
   plans_in_vain_.fetch_add(1, std::memory_order_relaxed);  // until there is one
   const SizeFacts* facts = reads.facts();
   if (!facts) return;
   std::lock_guard lock(mutex_);
   std::string why_not;
+  const std::span<TensorHead* const> arguments = given.to_body;
   std::optional<PureCall> seen = look_at(invocation, ops, arguments, &why_not);
-  if (!seen) return;
+  if (!seen || captures_an_argument(invocation, *seen, given)) return;
 
   auto plan = std::make_shared<SymbolicPlan>();
   std::vector<std::vector<guards::DimRange>> ranges(arguments.size());
@@ -144,20 +110,14 @@ void Entry::plan_other_sizes(const Invocation& invocation, const CallOps& ops, c
   plan->path.scalars.resize(static_cast<size_t>(seen->end->step->scalar_count()));
   plan->path.externals = seen->externals;
   plan->path.sizes = *facts;
-  plan->used.resize(arguments.size(), false);
   for (size_t e = 0; e < seen->externals.size(); ++e) {
     const int argument = seen->externals[e];
     TensorImpl& tensor = invocation.external(static_cast<int>(e));
     if (argument < 0 && !invocation.is_held_elsewhere(tensor)) return;  // it makes a tensor by other means than ops
-    if (argument >= 0) plan->used[static_cast<size_t>(argument)] = true;
     plan->captured.push_back(argument < 0 ? &tensor : nullptr);
     plan->captured_ids.push_back(argument < 0 ? tensor.id : 0);
     plan->lives.push_back(argument < 0 ? watch_life(tensor) : IntrusivePtr<tailor::Cell>());
   }
-  for (const SkipPlan::ResultTensor& r : seen->results) {
-    if (r.from == SkipPlan::ResultTensor::From::Argument) plan->used[static_cast<size_t>(r.index)] = true;
-  }
-  plan->varies = varying_arguments(*seen, arguments, true);
   plan->results = std::move(seen->results);
   plan->prototype = std::move(seen->prototype);
   for (const HostRead& read : invocation.reads()) {
@@ -166,9 +126,7 @@ void Entry::plan_other_sizes(const Invocation& invocation, const CallOps& ops, c
     plan->read_arguments.push_back(!read.tensor || at == arguments.end() ? -1 : static_cast<int>(at - arguments.begin()));
   }
   plan->names = names.tensors;
-  plan->arguments = handles;
   plan->module_epoch = call.module_epoch;
-  plan->bound_on_trust.push_back(sizes_of(call));
 
   guards::GuardSet& set = plan->guards;
   for (size_t i = 0; i < call.tensors.size(); ++i)

@@ -107,7 +107,7 @@ std::vector<int> Invocation::lasting_inputs(const Variant& variant) const {
     const follow::InputRef& ref = variant.inputs[i];
     if (ref.slot) continue;
     const TensorImpl* tensor = &external(ref.index);
-    const bool registered = tensor->flags.load(std::memory_order_relaxed) & TensorHead::kRegistered;
+    const bool registered = original_of(*tensor).flags.load(std::memory_order_relaxed) & TensorHead::kRegistered;
     if (registered || std::find(arguments_.begin(), arguments_.end(), tensor) == arguments_.end()) lasting.push_back(static_cast<int>(i));
   }
   return lasting;

@@ -34,6 +34,11 @@ void walk(const Module& module, const std::string& prefix, const F& f) {
 
 }  // namespace
 
+// Its parameters may live on elsewhere.
+Module::~Module() {
+  if (!parameters_.is_empty() || !buffers_.is_empty() || !children_.is_empty()) detail::bump_module_epoch();
+}
+
 const std::string& Module::name() const {
   if (!name_) name_ = boost::core::demangle(typeid(*this).name());
   return *name_;

@@ -17,20 +17,6 @@ inline constexpr Definition identity = {
     .suggestion = "the same tensor is passed twice in some calls only",
 };
 
-inline constexpr Definition pinned = {
-    .kind = GuardKind::Pinned,
-    .name = "pinned",
-    .typical_cost = 0.5,
-    .holds =
-        [](const Guard& g, const CallDescriptor& call) {
-          return static_cast<size_t>(g.index) < call.tensors.size() &&
-                 call.tensors[static_cast<size_t>(g.index)].id == static_cast<uint64_t>(g.expected);
-        },
-    .condition = [](const Guard& g) { return g.path + " is the tensor of the recorded call"; },
-    .actual = [](const Guard&, const CallDescriptor&) { return std::string("another tensor"); },
-    .suggestion = "the function may also hold this tensor itself: a followed call with another one tells",
-};
-
 inline constexpr Definition aliasing = {
     .kind = GuardKind::Aliasing,
     .name = "aliasing",

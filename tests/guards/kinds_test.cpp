@@ -97,8 +97,6 @@ std::vector<Case> cases() {
        [](Call& c) { c.scalars[3] = Scalar(int64_t{0x766c6572}); }},
       {of(GuardKind::Identity, 0, -1, 0, "args", 0, {0, 1}), "args: different tensors failed: got args: tensor 1 is tensor 0",
        [](Call& c) { c.second_id = c.first_id; }},
-      {of(GuardKind::Pinned, 0, -1, 100, "args[0]"), "args[0] is the tensor of the recorded call failed: got another tensor",
-       [](Call& c) { c.first_id = 200; }},
       {of(GuardKind::Aliasing, 0, -1, 0, "args", 0, {0, 0, 1, 0}),
        "args: no shared memory failed: got args: tensor 1 starts 16 bytes after tensor 0 in the same memory",
        [](Call& c) {

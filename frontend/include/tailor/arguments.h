@@ -6,6 +6,7 @@
 //
 //   struct State { State(int n); Tensor h; int step; TAILOR_FIELDS(State, h, step) };
 
+#include <algorithm>
 #include <array>
 #include <boost/pfr.hpp>
 #include <cstring>
@@ -217,12 +218,51 @@ struct IgnoringVisitor {
   void leave() {}
 };
 
+/// Which tensors take the places of which.
+using Substitution = std::unordered_map<const TensorHead*, IntrusivePtr<TensorHead>>;
+
 /// Where the tensors of a value are.
 struct HandleFinder : IgnoringVisitor {
-  std::vector<const Tensor*>& out;
-  explicit HandleFinder(std::vector<const Tensor*>& handles) : out(handles) {}
-  void tensor(const Tensor& t) { out.push_back(&t); }
+  std::vector<const Tensor*> handles;
+  void tensor(const Tensor& t) { handles.push_back(&t); }
 };
+
+/// Puts other tensors into a copy of a value.
+struct Substituter : IgnoringVisitor {
+  const Substitution& by;
+  std::vector<const Tensor*> kept = {};  // handles that are not the copy's own
+  bool whole = true;                     // whether all of them are there
+  explicit Substituter(const Substitution& by) : by(by) {}
+  void tensor(Tensor& t) {
+    const auto other = by.find(t.head());
+    if (other == by.end()) return;
+    if (std::find(kept.begin(), kept.end(), &t) != kept.end())
+      whole = false;
+    else
+      t.point_at(other->second);
+  }
+  void tensor(const Tensor& t) { whole = whole && by.find(t.head()) == by.end(); }
+};
+
+/// Whether the copies of a value stand for themselves.
+template <class T>
+inline constexpr bool can_copy = std::is_copy_constructible_v<T> && !std::is_reference_v<T>;
+template <class T>
+inline constexpr bool can_copy<std::vector<T>> = can_copy<T>;
+template <class T>
+inline constexpr bool can_copy<std::optional<T>> = can_copy<T>;
+template <class T, size_t N>
+inline constexpr bool can_copy<std::array<T, N>> = can_copy<T>;
+template <class... T>
+inline constexpr bool can_copy<std::tuple<T...>> = (can_copy<T> && ...);
+template <class A, class B>
+inline constexpr bool can_copy<std::pair<A, B>> = can_copy<A>&& can_copy<B>;
+template <class... T>
+inline constexpr bool can_copy<std::variant<T...>> = (can_copy<T> && ...);
+template <class K, class T, class... More>
+inline constexpr bool can_copy<std::map<K, T, More...>> = can_copy<T>;
+template <class K, class T, class... More>
+inline constexpr bool can_copy<std::unordered_map<K, T, More...>> = can_copy<T>;
 
 /// What a run of scalars or structure words of a FlatValue stands for.
 struct PartName {

@@ -17,6 +17,7 @@
 #include <string>
 #include <tuple>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 
 #include "tailor/arguments.h"
@@ -68,8 +69,11 @@ struct CallOps {
   std::any (*copy_result)(void* frame);                                             // empty when it cannot be copied
   void (*restore_result)(void* frame, const std::any& prototype, Tensor* tensors);  // moves the tensors into a copy of the prototype
   void (*names)(void* frame, ArgumentNames& out);
-  void (*handles)(void* frame, std::vector<const Tensor*>& out);  // where the caller's tensors are; before the body runs
-  void (*lent)(void* frame, FlatValue& out);                      // what the body may assign to: arguments taken by `T&`
+  void (*lent)(void* frame, FlatValue& out);  // what the body may assign to: arguments taken by `T&`
+  /// From now on the body is given copies of the arguments with other tensors in them. False: it cannot be.
+  bool (*stand_in)(void* frame, const Substitution& by);
+  /// The result, and what the body has `assigned` to, get the caller's tensors back; the copies go.
+  void (*stand_back)(void* frame, const Substitution& by, bool assigned);
 };
 
 /// True while this thread runs the body of a compiled function: compiled functions called there are inlined.
@@ -98,26 +102,37 @@ struct CallableHolder final : Callable<R, Args...> {
   R call(Args... args) override { return std::invoke(f, std::forward<Args>(args)...); }
 };
 
+/// A parameter taken by value is known to nobody but the call.
+template <class A>
+void let_go([[maybe_unused]] std::remove_reference_t<A>& argument) noexcept {
+  if constexpr (std::is_same_v<A, Tensor>) argument.point_at({});
+}
+
 template <class R, class... Args>
 struct Frame {
   Callable<R, Args...>* user;
   std::tuple<Args&&...> args;
+  static constexpr bool kCanCopy = (can_copy<std::decay_t<Args>> && ...);
+  using Copies = std::conditional_t<kCanCopy, std::tuple<std::decay_t<Args>...>, std::tuple<>>;
+  std::optional<Copies> copies;
   using Result = std::conditional_t<std::is_void_v<R>, std::monostate, std::remove_cvref_t<R>>;
   std::optional<Result> result;
 
   static Frame& of(void* p) { return *static_cast<Frame*>(p); }
   static void body(void* p) {
     Frame& self = of(p);
-    std::apply(
-        [&](auto&&... a) {
-          if constexpr (std::is_void_v<R>) {
-            self.user->call(std::forward<Args>(a)...);
-            self.result.emplace();
-          } else {
-            self.result.emplace(self.user->call(std::forward<Args>(a)...));
-          }
-        },
-        std::move(self.args));
+    const auto call = [&](auto&&... a) {
+      if constexpr (std::is_void_v<R>) {
+        self.user->call(static_cast<Args&&>(a)...);
+        self.result.emplace();
+      } else {
+        self.result.emplace(self.user->call(static_cast<Args&&>(a)...));
+      }
+    };
+    if constexpr (kCanCopy) {
+      if (self.copies) return std::apply(call, *self.copies);
+    }
+    std::apply(call, self.args);
   }
   static void flatten_result(void* p, FlatValue& out) {
     Flattener f{out};
@@ -156,16 +171,60 @@ struct Frame {
         },
         of(p).args);
   }
-  static void handles(void* p, std::vector<const Tensor*>& out) {
-    HandleFinder finder{out};
-    std::apply([&](auto&&... a) { (walk(finder, std::as_const(a)), ...); }, of(p).args);
-  }
   static void lent(void* p, FlatValue& out) {
     [[maybe_unused]] Flattener flattener{out};
     [[maybe_unused]] const auto one = [&]<class A>(std::type_identity<A>, const std::remove_reference_t<A>& a) {
       if constexpr (std::is_lvalue_reference_v<A> && !std::is_const_v<std::remove_reference_t<A>>) walk(flattener, a);
     };
-    std::apply([&](auto&&... a) { (one(std::type_identity<Args>(), std::as_const(a)), ...); }, of(p).args);
+    const auto all = [&](auto&&... a) { (one(std::type_identity<Args>(), std::as_const(a)), ...); };
+    if constexpr (kCanCopy) {
+      if (of(p).copies) return std::apply(all, *of(p).copies);
+    }
+    std::apply(all, of(p).args);
+  }
+  static bool stand_in([[maybe_unused]] void* p, [[maybe_unused]] const Substitution& by) {
+    if constexpr (kCanCopy) {
+      Frame& self = of(p);
+      // What a reference to a base class refers to would be cut off.
+      [[maybe_unused]] const auto is_whole = []<class T>(const T& a) {
+        if constexpr (std::is_polymorphic_v<T>)
+          return typeid(a) == typeid(T);
+        else
+          return true;
+      };
+      if (!std::apply([&](auto&&... a) { return (is_whole(std::as_const(a)) && ...); }, self.args)) return false;
+      std::apply([&](auto&&... a) { self.copies.emplace(std::as_const(a)...); }, self.args);
+      HandleFinder callers;
+      std::apply([&](auto&&... a) { (walk(callers, std::as_const(a)), ...); }, self.args);
+      Substituter substituter(by);
+      substituter.kept = std::move(callers.handles);
+      std::apply([&](auto&... a) { (walk(substituter, a), ...); }, *self.copies);
+      if (!substituter.whole) self.copies.reset();
+      return substituter.whole;
+    } else {
+      return false;
+    }
+  }
+  static void stand_back(void* p, const Substitution& by, [[maybe_unused]] bool assigned) {
+    Frame& self = of(p);
+    Substituter substituter(by);
+    if (self.result) walk(substituter, *self.result);
+    if constexpr (kCanCopy) {
+      [[maybe_unused]] const auto give = [&]<class A>(std::type_identity<A>, auto& to, auto& from) {
+        using T = std::remove_reference_t<A>;
+        if constexpr (std::is_lvalue_reference_v<A> && std::is_move_assignable_v<T>) {
+          walk(substituter, from);
+          to = std::move(from);
+        }
+      };
+      if (assigned && self.copies) {
+        [&]<size_t... I>(std::index_sequence<I...>) {
+          (give(std::type_identity<Args>(), std::get<I>(self.args), std::get<I>(*self.copies)), ...);
+        }
+        (std::index_sequence_for<Args...>());
+      }
+      self.copies.reset();
+    }
   }
 };
 
@@ -189,12 +248,13 @@ class Compiled<R(Args...)> {
     [[maybe_unused]] detail::Flattener flattener{flat};
     (detail::walk(flattener, std::as_const(args)), ...);
     using Frame = detail::Frame<R, Args...>;
-    Frame frame{user_.get(), std::tuple<Args&&...>(std::forward<Args>(args)...), {}};
+    Frame frame{user_.get(), std::tuple<Args&&...>(std::forward<Args>(args)...), {}, {}};
     static constexpr auto ops = [](Frame* f) {
-      return detail::CallOps{
-          f, Frame::body, Frame::flatten_result, Frame::copy_result, Frame::restore_result, Frame::names, Frame::handles, Frame::lent};
+      return detail::CallOps{f,           Frame::body,     Frame::flatten_result, Frame::copy_result, Frame::restore_result, Frame::names,
+                             Frame::lent, Frame::stand_in, Frame::stand_back};
     };
     detail::call_compiled(*function_, ops(&frame), flat);
+    (detail::let_go<Args>(args), ...);
     if constexpr (!std::is_void_v<R>) return std::move(*frame.result);
   }
 

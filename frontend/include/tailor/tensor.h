@@ -122,15 +122,26 @@ class Tensor {
   }
   /// Assigning to a temporary writes into its memory: `x[0] = y`, `x.index({mask}) = 1`.
   Tensor& operator=(const TensorOrScalar& value) &&;
-  ~Tensor() = default;
+  ~Tensor() {
+    if (head_ && (head_->flags.load(std::memory_order_relaxed) & TensorHead::kLoose) != 0) [[unlikely]]
+      detail::loose_handle_gone();
+  }
 
   bool defined() const { return static_cast<bool>(head_); }
   void reset() { *this = Tensor(); }
-  bool is_same(const Tensor& o) const { return head_ == o.head_; }
+  bool is_same(const Tensor& o) const {
+    if (head_ == o.head_) return true;
+    const auto stands_in = [](const IntrusivePtr<TensorHead>& h) {
+      return h && (h->flags.load(std::memory_order_relaxed) & TensorHead::kStandIn) != 0;
+    };
+    return (stands_in(head_) || stands_in(o.head_)) && detail::same_but_for_stand_ins(head_.get(), o.head_.get());
+  }
   size_t use_count() const { return head_ ? head_->use_count() : 0; }
   /// For the library: what the handle points to.
   TensorHead* head() const { return head_.get(); }
   const IntrusivePtr<TensorHead>& pointer() const { return head_; }
+  /// For the library: of a handle that user code does not know, which may change without anybody being told.
+  void point_at(IntrusivePtr<TensorHead> head) noexcept { head_ = std::move(head); }
 
   // ---- description ------------------------------------------------------------------------------------------------
   IntArrayRef sizes(Where where = Where::current()) const;

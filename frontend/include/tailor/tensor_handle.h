@@ -17,6 +17,8 @@ struct TensorHead : RefCounted {
     kBorrowed = 32,   // calls use it without counting: once dead it is freed when no call is left that may
     kSlot = 64,       // a value of a compiled call, which keeps it when its last handle goes
     kDropped = 128,   // its last handle has gone
+    kLoose = 256,     // captured, and no module's: destroying a handle to it bumps the global epoch, what held it may be gone
+    kStandIn = 512,   // what the body of a pure function is given for an argument
   };
   std::atomic<uint32_t> flags{0};
 };
@@ -25,6 +27,10 @@ void destroy(TensorHead* head) noexcept;
 namespace detail {
 /// A handle to a registered parameter was assigned over, moved from or swapped.
 void registered_handle_changed() noexcept;
+/// A handle to a captured tensor was destroyed. Where the body of a pure function runs, it was the body's own.
+void loose_handle_gone() noexcept;
+/// Whether two tensors of which one is a stand-in are one to user code.
+bool same_but_for_stand_ins(const TensorHead* a, const TensorHead* b) noexcept;
 }  // namespace detail
 
 }  // namespace tailor

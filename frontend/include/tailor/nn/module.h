@@ -44,7 +44,7 @@ class Module : public std::enable_shared_from_this<Module> {
  public:
   Module() = default;
   explicit Module(std::string name) : name_(std::move(name)) {}
-  virtual ~Module() = default;
+  virtual ~Module();
 
   /// The name given, or the type's.
   const std::string& name() const;
