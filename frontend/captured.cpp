@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <atomic>
 
+#include "frontend/dispatch.h"
 #include "frontend/nn/epoch.h"
 #include "frontend/tensor_impl.h"
 
 namespace tailor::detail {
+
+constinit thread_local CapturedTensors* current_captured = nullptr;
+
 namespace {
 
 /// Counts the deaths that regions may have to wait for.
@@ -116,6 +120,34 @@ IntrusivePtr<Cell> watch_life(TensorImpl& tensor) {
     return IntrusivePtr<Cell>(cell);  // while `fresh` lives
   }
   return IntrusivePtr<Cell>(cell);
+}
+
+void CapturedTensors::add(TensorImpl& tensor) {
+  std::lock_guard lock(mutex_);
+  if (births_.size() < kMost) births_.insert(tensor.birth);
+  watch_life(tensor);
+}
+
+// Where there have been too many, any might be one.
+bool CapturedTensors::has(const TensorHead& head) const {
+  std::lock_guard lock(mutex_);
+  return births_.size() >= kMost || births_.contains(impl_of(head).birth);
+}
+
+void CapturedTensors::clear() {
+  std::lock_guard lock(mutex_);
+  births_.clear();
+}
+
+void note_described(TensorImpl& tensor) {
+  if (tensor.flags.load(std::memory_order_relaxed) & TensorHead::kStandIn) return;
+  if (OpInterceptor* const call = current_interceptor(); call != nullptr && call->computes(tensor)) return;
+  current_captured->add(tensor);
+}
+
+// Handles that the body of a pure function destroys are its own.
+void loose_handle_gone() noexcept {
+  if (current_captured == nullptr) bump_module_epoch();
 }
 
 void retire(TensorImpl& tensor, void (*free)(TensorImpl*) noexcept) noexcept {

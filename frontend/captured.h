@@ -8,10 +8,15 @@
 // Skipped calls reach captured tensors again by weak references: the death of one also moves the module epoch on. Followed calls borrow
 // what user code hands to an op, and is therefore alive, when it is the tensor of the call before.
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <mutex>
+#include <span>
+#include <unordered_set>
 
 #include "runtime/cell.h"
+#include "tailor/tensor_handle.h"
 
 namespace tailor {
 
@@ -46,6 +51,43 @@ void borrow(TensorImpl& tensor) noexcept;
 
 /// The word that tells whether a tensor is alive: its id, 0 once it is gone. From now on its death moves the epoch on.
 IntrusivePtr<Cell> watch_life(TensorImpl& tensor);
+/// The tensors that the calls of a pure function were seen to take, or to look at, from elsewhere than their arguments.
+class CapturedTensors {
+ public:
+  void add(TensorImpl& tensor);
+  bool any_of(std::span<TensorHead* const> arguments) const {
+    return std::any_of(arguments.begin(), arguments.end(), [this](const TensorHead* head) {
+      return head && (head->flags.load(std::memory_order_relaxed) & TensorHead::kCaptured) != 0 && has(*head);
+    });
+  }
+  void clear();
+
+ private:
+  static constexpr size_t kMost = 1 << 16;
+  bool has(const TensorHead& head) const;
+  mutable std::mutex mutex_;
+  std::unordered_set<uint64_t> births_;
+};
+
+/// Those of the function whose body runs on this thread, if it is a pure one; else null.
+extern constinit thread_local CapturedTensors* current_captured;
+/// Host code reads the description of a tensor there: one from elsewhere is watched as if an op had taken it.
+void note_described(TensorImpl& tensor);
+
+/// While the body of a pure function runs on this thread.
+class PureBody {
+ public:
+  explicit PureBody(CapturedTensors* captured) noexcept : before_(current_captured) {
+    if (captured != nullptr) current_captured = captured;
+  }
+  PureBody(const PureBody&) = delete;
+  PureBody& operator=(const PureBody&) = delete;
+  ~PureBody() { current_captured = before_; }
+
+ private:
+  CapturedTensors* before_;
+};
+
 /// The last handle to a captured or borrowed tensor has gone: `free` is called now or when no region needs it.
 void retire(TensorImpl& tensor, void (*free)(TensorImpl*) noexcept) noexcept;
 

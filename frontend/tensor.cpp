@@ -3,6 +3,7 @@
 #include "tailor/tensor.h"
 
 #include "frontend/call.h"
+#include "frontend/captured.h"
 #include "ir/graph.h"
 
 namespace tailor {
@@ -30,6 +31,14 @@ GradientSlot* slot_of(const TensorImpl& impl) { return static_cast<GradientSlot*
 
 namespace {
 
+/// For user code, which reads the description.
+TensorImpl& described(const Tensor& tensor) {
+  TensorImpl& impl = operand_impl(tensor);
+  if (detail::current_captured != nullptr) [[unlikely]]
+    detail::note_described(impl);
+  return impl;
+}
+
 size_t checked_dim(const ir::TensorSpec& spec, int64_t d) {
   check<IndexError>(!spec.sizes.empty(), "Dimension specified as ", d, " but tensor has no dimensions");
   return static_cast<size_t>(wrap_dim(d, spec.rank()));
@@ -38,33 +47,33 @@ size_t checked_dim(const ir::TensorSpec& spec, int64_t d) {
 }  // namespace
 
 IntArrayRef Tensor::sizes(Where where) const {
-  const TensorImpl& impl = operand_impl(*this);
+  const TensorImpl& impl = described(*this);
   if (current_size_reads != nullptr) [[unlikely]]
     current_size_reads->sizes_read(impl, where);
   return impl.spec.sizes;
 }
-IntArrayRef Tensor::strides() const { return impl_of(*this).spec.strides; }
-int64_t Tensor::dim() const { return operand_impl(*this).spec.rank(); }
+IntArrayRef Tensor::strides() const { return described(*this), impl_of(*this).spec.strides; }
+int64_t Tensor::dim() const { return described(*this).spec.rank(); }
 int64_t Tensor::numel(Where where) const {
-  const TensorImpl& impl = operand_impl(*this);
+  const TensorImpl& impl = described(*this);
   if (current_size_reads != nullptr) [[unlikely]]
     current_size_reads->count_read(impl, where);
   return impl.spec.numel();
 }
 int64_t Tensor::size(int64_t d, Where where) const {
-  const TensorImpl& impl = operand_impl(*this);
+  const TensorImpl& impl = described(*this);
   const size_t dim = checked_dim(impl.spec, d);
   if (current_size_reads != nullptr) [[unlikely]]
     current_size_reads->size_read(impl, dim, where);
   return impl.spec.sizes[dim];
 }
 SymInt Tensor::sym_size(int64_t d, Where) const {
-  const TensorImpl& impl = operand_impl(*this);
+  const TensorImpl& impl = described(*this);
   const size_t dim = checked_dim(impl.spec, d);
   return current_size_reads != nullptr ? current_size_reads->size_of(impl, dim) : SymInt(impl.spec.sizes[dim]);
 }
 SymSizes Tensor::sym_sizes() const {
-  const TensorImpl& impl = operand_impl(*this);
+  const TensorImpl& impl = described(*this);
   SymSizes sizes;
   for (size_t d = 0; d < impl.spec.sizes.size(); ++d)
     sizes.push_back(current_size_reads != nullptr ? current_size_reads->size_of(impl, d) : SymInt(impl.spec.sizes[d]));
@@ -72,13 +81,13 @@ SymSizes Tensor::sym_sizes() const {
 }
 SymInt Tensor::sym_numel() const {
   if (current_size_reads == nullptr) [[likely]]
-    return operand_impl(*this).spec.numel();
+    return described(*this).spec.numel();
   SymInt count = 1;
   for (const SymInt& size : sym_sizes()) count *= size;
   return count;
 }
 int64_t Tensor::stride(int64_t d, Where) const {
-  const ir::TensorSpec& spec = impl_of(*this).spec;
+  const ir::TensorSpec& spec = (described(*this), impl_of(*this).spec);
   return spec.strides[checked_dim(spec, d)];
 }
 int64_t Tensor::storage_offset() const {
@@ -86,16 +95,16 @@ int64_t Tensor::storage_offset() const {
   if (OpInterceptor* call = current_interceptor()) call->host_read({.what = HostRead::What::StorageOffset, .tensor = &impl});
   return impl.offset;
 }
-ScalarType Tensor::scalar_type() const { return operand_impl(*this).spec.dtype; }
-Device Tensor::device() const { return operand_impl(*this).spec.device; }
+ScalarType Tensor::scalar_type() const { return described(*this).spec.dtype; }
+Device Tensor::device() const { return described(*this).spec.device; }
 TensorOptions Tensor::options() const {
-  const ir::TensorSpec& spec = operand_impl(*this).spec;
+  const ir::TensorSpec& spec = described(*this).spec;
   return TensorOptions(spec.dtype).device(spec.device).requires_grad(spec.requires_grad);
 }
 int64_t Tensor::element_size() const { return tailor::element_size(scalar_type()); }
 size_t Tensor::nbytes() const { return static_cast<size_t>(numel() * element_size()); }
 bool Tensor::is_contiguous() const {
-  const TensorImpl& impl = operand_impl(*this);
+  const TensorImpl& impl = described(*this);
   if (current_size_reads != nullptr) [[unlikely]]
     current_size_reads->contiguity_read(impl);
   return impl.spec.is_contiguous();
@@ -146,7 +155,7 @@ void* Tensor::typed_data(ScalarType expected, bool write, Where where) const {
 
 // ---- gradients ------------------------------------------------------------------------------------------------------
 
-bool Tensor::requires_grad() const { return operand_impl(*this).spec.requires_grad; }
+bool Tensor::requires_grad() const { return described(*this).spec.requires_grad; }
 
 const Tensor& Tensor::set_requires_grad(bool on) const {
   TensorImpl& impl = operand_impl(*this);

@@ -298,7 +298,7 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
     InterceptorScope scope(invocation);
     try {
       {
-        const PureBody body(pure);
+        const PureBody body(pure ? &record_.captured : nullptr);
         const SizeReadsScope noting(size_reads ? &*size_reads : nullptr);
         ops.body(ops.frame);
       }

@@ -38,23 +38,6 @@ std::vector<Storm> FunctionRecord::all_storms() const {
   return all;
 }
 
-void CapturedTensors::add(TensorImpl& tensor) {
-  std::lock_guard lock(mutex_);
-  if (births_.size() < kMost) births_.insert(tensor.birth);
-  watch_life(tensor);
-}
-
-// Where there have been too many, any might be one.
-bool CapturedTensors::has(const TensorHead& head) const {
-  std::lock_guard lock(mutex_);
-  return births_.size() >= kMost || births_.contains(impl_of(head).birth);
-}
-
-void CapturedTensors::clear() {
-  std::lock_guard lock(mutex_);
-  births_.clear();
-}
-
 void FunctionRecord::clear() {
   counts.restart();
   for (auto* counter :

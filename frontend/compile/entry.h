@@ -1,7 +1,6 @@
 #pragma once
 // One entry of a compiled function's cache: the guards that select it, the tree of what user code did, and the plan for skipping it.
 
-#include <algorithm>
 #include <any>
 #include <array>
 #include <atomic>
@@ -9,9 +8,9 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
+#include "frontend/captured.h"
 #include "frontend/compile/counts.h"
 #include "frontend/compile/guard_options.h"
 #include "frontend/compile/policy.h"
@@ -22,24 +21,6 @@
 #include "tailor/compile.h"
 
 namespace tailor::detail {
-
-/// The tensors that the calls of a pure function were seen to take from elsewhere than their arguments.
-class CapturedTensors {
- public:
-  void add(TensorImpl& tensor);
-  bool any_of(std::span<TensorHead* const> arguments) const {
-    return std::any_of(arguments.begin(), arguments.end(), [this](const TensorHead* head) {
-      return head && (head->flags.load(std::memory_order_relaxed) & TensorHead::kCaptured) != 0 && has(*head);
-    });
-  }
-  void clear();
-
- private:
-  static constexpr size_t kMost = 1 << 16;
-  bool has(const TensorHead& head) const;
-  mutable std::mutex mutex_;
-  std::unordered_set<uint64_t> births_;
-};
 
 /// Options, counters and names that a function shares with its entries. It outlives the function while a background job is at one of them.
 struct FunctionRecord {

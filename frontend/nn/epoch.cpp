@@ -9,15 +9,4 @@ std::atomic<uint64_t> module_epoch_counter{1};
 void bump_module_epoch() noexcept { module_epoch_counter.fetch_add(1, std::memory_order_acq_rel); }
 void registered_handle_changed() noexcept { bump_module_epoch(); }
 
-namespace {
-constinit thread_local int pure_bodies = 0;
-}  // namespace
-
-PureBody::PureBody(bool pure) noexcept : pure_(pure) { pure_bodies += pure_; }
-PureBody::~PureBody() { pure_bodies -= pure_; }
-
-void loose_handle_gone() noexcept {
-  if (pure_bodies == 0) bump_module_epoch();
-}
-
 }  // namespace tailor::detail

@@ -13,16 +13,4 @@ extern std::atomic<uint64_t> module_epoch_counter;
 inline uint64_t module_epoch() { return module_epoch_counter.load(std::memory_order_acquire); }
 void bump_module_epoch() noexcept;
 
-/// While the body of a pure function runs on this thread: handles that it destroys are its own.
-class PureBody {
- public:
-  explicit PureBody(bool pure) noexcept;
-  PureBody(const PureBody&) = delete;
-  PureBody& operator=(const PureBody&) = delete;
-  ~PureBody();
-
- private:
-  int pure_;
-};
-
 }  // namespace tailor::detail

@@ -39,7 +39,7 @@ inline constexpr Definition scalar_value = {
         },
     .condition = [](const Guard& g) { return g.path + " == " + number_text(Scalar::from_bits(kind_of(g), g.expected)); },
     .actual = scalar_text,
-    .suggestion = "pass the number as tailor::Scalar, or let the function be followed (drop .pure)",
+    .suggestion = "pass it as a tensor of one element, or let the function be followed (drop .pure), where numbers vary freely",
 };
 
 inline constexpr Definition scalar_range = {

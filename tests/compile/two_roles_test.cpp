@@ -204,7 +204,8 @@ void expect_skipped(const F& f, const char* what) {
   constexpr uint64_t kMost = 92;  // but for audits
   const Tensor kept = f32({1, 2, 3});
   EXPECT_GT(skipped_of_100(f, [&](int) { EXPECT_VALUES(f(kept), 2, 4, 6); }), kMost) << what << ": a variable";
-  EXPECT_GT(skipped_of_100(f, [&](int i) { EXPECT_VALUES(f(full({3}, 1.0 * i)), 2.f * i, 2.f * i, 2.f * i); }), kMost) << what << ": a temporary";
+  EXPECT_GT(skipped_of_100(f, [&](int i) { EXPECT_VALUES(f(full({3}, 1.0 * i)), 2.f * i, 2.f * i, 2.f * i); }), kMost)
+      << what << ": a temporary";
   Tensor sum = f32({0, 0, 0});
   EXPECT_GT(skipped_of_100(f,
                            [&](int) {
@@ -295,6 +296,41 @@ TEST(TwoRoles, TheCallersTensorsAreMeant) {
   auto gradient = compile([](const Tensor& t) { return t - t.grad(); }, {.pure = true});
   x.mutable_grad() = y;
   for (int i = 0; i < kOften; ++i) EXPECT_VALUES(gradient(x), -2, -2);
+}
+
+// What host code reads of a tensor that no op takes.
+TEST(TwoRoles, DescriptionsOfCapturedTensors) {
+  Tensor like = zeros({2, 3});
+  std::vector<Tensor> alive = {like};
+  const auto replace = [&](Tensor next) { alive.push_back(like = std::move(next)); };
+  auto rows = compile([&](const Tensor& x) { return x * static_cast<double>(like.size(0)); }, {.pure = true});
+  auto dtype = compile([&](const Tensor& x) { return x.to(like.scalar_type()); }, {.pure = true});
+  auto branch = compile([&](const Tensor& x) { return like.dim() == 2 ? x + 1 : x - 1; }, {.pure = true});
+  auto shape = compile([&](const Tensor& x) { return x.sum() + zeros_like(like); }, {.pure = true});
+  auto expanded = compile([&](const Tensor& x) { return x.sum().expand_as(like); }, {.pure = true});
+  const Tensor x = f32({1, 2});
+  const auto check = [&](const char* what) {
+    for (int i = 0; i < kOften; ++i) {
+      ASSERT_TRUE(rows(x).equal(x * static_cast<double>(like.size(0)))) << what << i;
+      ASSERT_EQ(dtype(x).scalar_type(), like.scalar_type()) << what << i;
+      ASSERT_TRUE(branch(x).equal(like.dim() == 2 ? x + 1 : x - 1)) << what << i;
+      ASSERT_EQ(shape(x).sizes(), like.sizes()) << what << i;
+      ASSERT_EQ(expanded(x).sizes(), like.sizes()) << what << i;
+    }
+  };
+  check("as recorded, ");
+  replace(zeros({4, 3}));
+  check("more rows, ");
+  replace(zeros({4, 3}, kInt));
+  check("another dtype, ");
+  replace(zeros({7}));
+  check("another rank, ");
+  const_cast<Tensor&>(like).unsqueeze_(0);
+  check("described anew, ");
+  for (const Stats& s : {rows.stats(), dtype.stats(), branch.stats(), shape.stats(), expanded.stats()}) {
+    EXPECT_GT(s.skipped, 40u);
+    EXPECT_FALSE(s.pure_promise_broken);
+  }
 }
 
 // Which tensor an argument is depends on nothing that skipped calls compare.
