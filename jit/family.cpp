@@ -9,6 +9,7 @@
 
 #include "jit/family_program.h"
 #include "jit/fold_affine.h"
+#include "jit/least_divisor.h"
 #include "runtime/log.h"
 
 // Why a family is right between the sizes at which it was looked at: every number of a lowered program is made of sizes by additions,
@@ -436,7 +437,9 @@ class FamilyCompiler {
 namespace {
 
 /// Sizes of one rest are tried for these divisors.
-constexpr int64_t kMostDivisor = 16;
+constexpr int64_t kMostDivisor = 64;
+/// So many of those that the graph takes: programs may have quotients of their own.
+constexpr int kMostTries = 7;
 
 std::shared_ptr<const Family> compile_with_steps(const GraphAt& graph_at, std::span<const SymbolRange> symbols,
                                                  const CompileOptions& options, bool* may_have_rests = nullptr,
@@ -461,12 +464,14 @@ int64_t least_step(const GraphAt& graph_at, std::span<const SymbolRange> symbols
     all[i] = value[0];
     return graph_at(all);
   };
-  for (int64_t divisor = 1; divisor <= kMostDivisor; divisor *= 2) {
+  const auto fits = [&](int64_t divisor) {
     SymbolRange range = symbols[i];
     range.step *= divisor;
-    if (FamilyCompiler(alone, {&range, 1}, options, false).fits()) return range.step;
-  }
-  return 0;
+    return FamilyCompiler(alone, {&range, 1}, options, false).fits();
+  };
+  const SymbolRange& r = symbols[i];
+  const DivisorSearch search{[&](int64_t size) { return alone({&size, 1}); }, r.hint, r.step, r.min, r.max};
+  return r.step * least_divisor(search, kMostDivisor, kMostTries, fits);
 }
 
 std::shared_ptr<const Family> compile_for_rests(const GraphAt& graph_at, std::span<const SymbolRange> symbols,
@@ -477,12 +482,12 @@ std::shared_ptr<const Family> compile_for_rests(const GraphAt& graph_at, std::sp
     const int64_t step = least_step(graph_at, symbols, i, options);
     if (step == 0) return nullptr;
     ranges[i].step = step;
-    most = std::max(most, step);
+    most = std::lcm(most, step);
   }
   const bool any = std::any_of(ranges.begin(), ranges.end(), [](const SymbolRange& r) { return r.step > 1; });
   if (any)
     if (auto family = compile_with_steps(graph_at, ranges, options)) return family;
-  if (symbols.size() == 1) return nullptr;
+  if (symbols.size() == 1 || most > kMostDivisor) return nullptr;
   // Quotients of products of sizes look like polynomials where only one of them varies.
   for (SymbolRange& r : ranges) r.step = most;
   return compile_with_steps(graph_at, ranges, options);

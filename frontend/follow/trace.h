@@ -140,7 +140,7 @@ struct TraceLimits {
   int variants = 8;      // of one segment in one size
   int single_sizes = 8;  // a segment that cannot be compiled for all sizes is compiled for so many
   int attempts = 3;      // to compile a segment for all sizes
-  int rests = 16;        // further ones, where a program serves the sizes of one rest
+  int rests = 64;        // further ones, where a program serves the sizes of one rest
 };
 
 class TraceTree {

@@ -181,7 +181,8 @@ TEST(DynamicRests, LimitsHold) {
     const Tensor x = counted({n, 2});
     ASSERT_TRUE(same(g(x), rounded(x))) << n;
   }
-  EXPECT_LE(g.stats().recompiles, 30u) << g.stats();
+  EXPECT_LE(g.stats().recompiles, 70u) << g.stats();  // a program for each rest modulo 64
+  EXPECT_EQ(g.stats().op_by_op, 0u);
 }
 
 }  // namespace

@@ -86,6 +86,31 @@ TEST(FamilyRests, QuotientsOfASize) {
   EXPECT_EQ(first_half.families.size(), 2u);
 }
 
+// Divisors that are no powers of two, and large ones.
+TEST(FamilyRests, AnyDivisorUpTo64) {
+  for (const int64_t divisor : {3, 5, 6, 12, 24, 40, 64}) {
+    SCOPED_TRACE(divisor);
+    const Served served = serve(
+        [&](GraphBuilder& b, Sizes s) {
+          const ValueId x = input(b, {s[0], 4});
+          return std::vector{b.call("mul", {b.call("slice", {x}, {0, 0, s[0] / divisor, 1}), tailor::Scalar(2.0)})};
+        },
+        2 * divisor, 4 * divisor + 3);
+    EXPECT_LE(served.families.size(), static_cast<size_t>(divisor) + 2);  // some are made again for two rows, a program of its own
+    EXPECT_EQ(served.alone, 0);
+  }
+  // Of two dims, each by its own.
+  const Served both = serve_pairs(
+      [](GraphBuilder& b, Sizes s) {
+        const ValueId x = input(b, {s[0], s[1], 3});
+        const ValueId thirds = b.call("slice", {x}, {0, 0, s[0] / 3, 1});
+        return std::vector{b.call("neg", {b.call("slice", {thirds}, {1, 0, s[1] / 2, 1})})};
+      },
+      12, 42);
+  EXPECT_EQ(both.families.size(), 6u);
+  EXPECT_EQ(both.alone, 0);
+}
+
 TEST(FamilyRests, EverySecondRow) {
   const Served served = serve(
       [](GraphBuilder& b, Sizes s) {
