@@ -17,7 +17,8 @@ using ir::ValueId;
 namespace {
 
 constexpr size_t kMostTailBuffers = 32;
-constexpr int64_t kLine = 64;  // bytes of a cache line
+constexpr int64_t kFirstRows = 16, kFirstColumns = 192;  // of a product: about what its tail sees first
+constexpr int64_t kLine = 64;                            // bytes of a cache line
 
 const Node& node_at(const Graph& graph, int n) { return graph.nodes[static_cast<size_t>(n)]; }
 
@@ -228,13 +229,19 @@ struct Context {
     next.row += r.rows;
     if (next.row >= launch.rows) next.row = 0, next.column += r.columns;
     if (next.column >= launch.columns) return;
-    const int64_t rows = std::min(r.rows, launch.rows - next.row), columns = std::min(r.columns, launch.columns - next.column);
+    next.rows = std::min(r.rows, launch.rows - next.row), next.columns = std::min(r.columns, launch.columns - next.column);
+    fetch(next, sizes);
+  }
+
+  // What the tail reads beside this part of the product.
+  void fetch(const kernels::Region& part, const int64_t* sizes) const {
     for (const ContractionLaunch::Ahead& a : launch.ahead) {
       const int64_t row = a.row.is_static() ? a.row.value : sizes[a.row.param];
       const int64_t width = element_size(launch.tail.nest->buffers[a.buffer].dtype);
-      const std::byte* line = first[a.buffer] + (r.batch * launch.shifts[a.buffer].batch + next.row * row + next.column * a.column) * width;
-      for (int64_t i = 0; i < rows; ++i, line += row * width)
-        for (int64_t at = 0; at < columns * a.column * width; at += kLine) __builtin_prefetch(line + at, 0, 2);
+      const std::byte* line =
+          first[a.buffer] + (part.batch * launch.shifts[a.buffer].batch + part.row * row + part.column * a.column) * width;
+      for (int64_t i = 0; i < part.rows; ++i, line += row * width)
+        for (int64_t at = 0; at < part.columns * a.column * width; at += kLine) __builtin_prefetch(line + at, 0, 2);
     }
   }
 };
@@ -299,6 +306,12 @@ void ContractionLaunch::choose_ahead() {
 void ContractionLaunch::run(std::byte* const* bases, const int64_t* scalars, const Packs& packs) const {
   Context context{*this, scalars, {}};
   for (size_t i = 0; i < tail.buffers.size(); ++i) context.first[i] = tail.buffers[i].resolve(bases, scalars);
+  // The first part is fetched while the product is computed; what comes after it, a part ahead.
+  if (!ahead.empty()) {
+    std::array<int64_t, kMostTailSizes> sizes{rows, columns};
+    std::copy_n(tail.sizes, tail.nest->size_params - 2, sizes.begin() + 2);
+    context.fetch({nullptr, 0, 0, std::min(rows, kFirstRows), 0, std::min(columns, kFirstColumns), 0, 0}, sizes.data());
+  }
   const kernels::Epilogue epilogue{Context::call, &context};
   call.run(bases, scalars, packs, [&](const kernels::Call& c) { kernel(c, epilogue); });
 }
