@@ -94,6 +94,7 @@ class FamilyCompiler {
     bound_ranges();
     hint_differs_ = !holds_at(hint_);
     if (hint_differs_) return refused("the program of the hint differs");
+    if (before_ != nullptr) return true;  // what holds between sizes has been seen of another rest
     Values beside = typical_;
     for (size_t i = 0; i < beside.size(); ++i) beside[i] += beside[i] + steps_[i] <= ranges_[i].max ? steps_[i] : -steps_[i];
     return holds_at(beside) || refused("a number is no polynomial of the sizes");
@@ -345,11 +346,7 @@ class FamilyCompiler {
         if (ranges_[i].*end != hint_[i]) ranges_[i].*end += steps * steps_[i];
       return holds_at(ends(end));
     };
-    if (!settle(&SymbolRange::min, 1) || !settle(&SymbolRange::max, -1)) return false;
-    const Values low = ends(&SymbolRange::min);
-    for (size_t i = 0; ranges_.size() > 1 && i < ranges_.size(); ++i)
-      if (!holds_where_legal(with(low, i, ranges_[i].max))) return false;
-    return true;
+    return settle(&SymbolRange::min, 1) && settle(&SymbolRange::max, -1);
   }
 
   // Where all symbols are small, or all large.
@@ -437,9 +434,9 @@ class FamilyCompiler {
 namespace {
 
 /// Sizes of one rest are tried for these divisors.
-constexpr int64_t kMostDivisor = 64;
+constexpr int64_t kMostDivisor = 64, kUsualDivisor = 16;
 /// So many of those that the graph takes: programs may have quotients of their own.
-constexpr int kMostTries = 7;
+constexpr int kMostTries = 7, kUsualTries = 3;
 
 std::shared_ptr<const Family> compile_with_steps(const GraphAt& graph_at, std::span<const SymbolRange> symbols,
                                                  const CompileOptions& options, bool* may_have_rests = nullptr,
@@ -471,7 +468,8 @@ int64_t least_step(const GraphAt& graph_at, std::span<const SymbolRange> symbols
   };
   const SymbolRange& r = symbols[i];
   const DivisorSearch search{[&](int64_t size) { return alone({&size, 1}); }, r.hint, r.step, r.min, r.max};
-  return r.step * least_divisor(search, kMostDivisor, kMostTries, fits);
+  const int64_t usual = least_divisor(search, kUsualDivisor, kUsualTries, fits);
+  return r.step * (usual != 0 ? usual : least_divisor(search, kMostDivisor, kMostTries, fits));
 }
 
 std::shared_ptr<const Family> compile_for_rests(const GraphAt& graph_at, std::span<const SymbolRange> symbols,

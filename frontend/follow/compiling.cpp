@@ -150,9 +150,10 @@ const Variant* Invocation::bind_symbolic(Instance& end) {
     if (forms.empty()) return nullptr;
     facts = segment_facts();
   }
+  const std::vector<int64_t> numbers = follow::numbers_of(facts);
   for (auto form = forms.rbegin(); form != forms.rend(); ++form) {
     if (!serves(*(*form)->form)) continue;
-    std::unique_ptr<Variant> variant = (*form)->bind(facts);
+    std::unique_ptr<Variant> variant = (*form)->bind(numbers);
     if (!variant) continue;
     std::vector<ir::TensorSpec> specs = output_specs(variant->outputs);
     std::lock_guard lock(tree_.mutex());
@@ -205,7 +206,7 @@ std::unique_ptr<Variant> Job::compile_for_all_sizes() {
   form->form->compile_ms = milliseconds_since(begin);
   form->form->lifts_seen = variant->lifts_seen;
   note_outputs(*form->form, first_slot, end_slot);
-  std::unique_ptr<Variant> bound = form->bind(calls.back());
+  std::unique_ptr<Variant> bound = form->bind(follow::numbers_of(calls.back()));
   host.on_symbolic_compiled(*form);
   std::lock_guard lock(tree.mutex());
   end->step->symbolic.forms.push_back(std::move(form));

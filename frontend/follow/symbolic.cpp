@@ -381,11 +381,13 @@ int SymbolicSegment::attempts_allowed() const {
   return limits.attempts + static_cast<int>(rests) - 1;
 }
 
-std::unique_ptr<Variant> SymbolicForm::bind(const SegmentFacts& facts) const {
-  const std::vector<int64_t> given = numbers_of(facts);
+std::unique_ptr<Variant> SymbolicForm::bind(std::span<const int64_t> given) const {
   if (given.size() != numbers.size()) return nullptr;
   std::vector<int64_t> values;
-  for (size_t place : symbols) values.push_back(given[place]);
+  for (size_t place : symbols) {
+    if (!family->ranges()[values.size()].contains(given[place])) return nullptr;  // there may be many forms, one for each rest
+    values.push_back(given[place]);
+  }
   for (size_t n = 0; n < given.size(); ++n) {
     if (numbers[n](values) != given[n]) return nullptr;
   }

@@ -81,8 +81,8 @@ struct SymbolicForm {
   }
   /// What the symbols must be for it, one text each: `2 <= args[0].size(1)`, `args[0].size(1) % 4 == 3`.
   std::vector<std::string> predicates() const;
-  /// The variant for a call with these facts; null when it is none of this form's.
-  std::unique_ptr<Variant> bind(const SegmentFacts& facts) const;
+  /// The variant for a call whose facts have these numbers; null when it is none of this form's.
+  std::unique_ptr<Variant> bind(std::span<const int64_t> numbers_of_call) const;
 };
 
 struct Instance;
