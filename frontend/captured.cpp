@@ -9,7 +9,7 @@
 
 namespace tailor::detail {
 
-constinit thread_local CapturedTensors* current_captured = nullptr;
+constinit thread_local const PureBody* current_pure_body = nullptr;
 
 namespace {
 
@@ -139,15 +139,21 @@ void CapturedTensors::clear() {
   births_.clear();
 }
 
+PureBody::PureBody(bool pure, CapturedTensors* captured) noexcept : before_(current_pure_body), captured_(captured) {
+  if (pure) current_pure_body = this;
+}
+PureBody::~PureBody() { current_pure_body = before_; }
+
 void note_described(TensorImpl& tensor) {
+  CapturedTensors* const captured = current_pure_body->captured();
+  if (captured == nullptr) return;
   if (tensor.flags.load(std::memory_order_relaxed) & TensorHead::kStandIn) return;
   if (OpInterceptor* const call = current_interceptor(); call != nullptr && call->computes(tensor)) return;
-  current_captured->add(tensor);
+  captured->add(tensor);
 }
 
-// Handles that the body of a pure function destroys are its own.
 void loose_handle_gone() noexcept {
-  if (current_captured == nullptr) bump_module_epoch();
+  if (current_pure_body == nullptr) bump_module_epoch();
 }
 
 void retire(TensorImpl& tensor, void (*free)(TensorImpl*) noexcept) noexcept {

@@ -69,24 +69,23 @@ class CapturedTensors {
   std::unordered_set<uint64_t> births_;
 };
 
-/// Those of the function whose body runs on this thread, if it is a pure one; else null.
-extern constinit thread_local CapturedTensors* current_captured;
-/// Host code reads the description of a tensor there: one from elsewhere is watched as if an op had taken it.
-void note_described(TensorImpl& tensor);
-
-/// While the body of a pure function runs on this thread.
+/// While the body of a pure function runs on this thread: handles that it destroys are its own.
 class PureBody {
  public:
-  explicit PureBody(CapturedTensors* captured) noexcept : before_(current_captured) {
-    if (captured != nullptr) current_captured = captured;
-  }
+  /// `captured`: what it looks at is noted there; it is given stand-ins for its arguments then. None of it where `pure` is false.
+  PureBody(bool pure, CapturedTensors* captured) noexcept;
   PureBody(const PureBody&) = delete;
   PureBody& operator=(const PureBody&) = delete;
-  ~PureBody() { current_captured = before_; }
+  ~PureBody();
+  CapturedTensors* captured() const { return captured_; }
 
  private:
-  CapturedTensors* before_;
+  const PureBody* before_;
+  CapturedTensors* captured_;
 };
+extern constinit thread_local const PureBody* current_pure_body;
+/// Host code reads the description of a tensor in one: a tensor from elsewhere is watched as if an op had taken it.
+void note_described(TensorImpl& tensor);
 
 /// The last handle to a captured or borrowed tensor has gone: `free` is called now or when no region needs it.
 void retire(TensorImpl& tensor, void (*free)(TensorImpl*) noexcept) noexcept;

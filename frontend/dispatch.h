@@ -36,7 +36,7 @@ std::vector<Tensor> run_eager_many(const OpCall& call);
 
 /// What host code reads besides the descriptions of tensors and the data in them.
 struct HostRead {
-  enum class What : uint8_t { StorageOffset, StorageReach, Aliasing, Watched, Identity } what;
+  enum class What : uint8_t { StorageOffset, StorageReach, Aliasing, Watched, Identity, Random } what;
   const TensorImpl* tensor = nullptr;  // StorageOffset, StorageReach
   IntrusivePtr<Cell> cell = {};        // Watched: its version, and the one that was read
   uint64_t version = 0;

@@ -34,7 +34,7 @@ namespace {
 /// For user code, which reads the description.
 TensorImpl& described(const Tensor& tensor) {
   TensorImpl& impl = operand_impl(tensor);
-  if (detail::current_captured != nullptr) [[unlikely]]
+  if (detail::current_pure_body != nullptr) [[unlikely]]
     detail::note_described(impl);
   return impl;
 }

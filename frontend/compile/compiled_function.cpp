@@ -274,13 +274,14 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
   TraceSpan span(state.first ? "trace" : "follow", state.first ? "record" : "follow");
   // Arguments that the body lets go of stay what they are while there is something to be learnt about them.
   std::vector<IntrusivePtr<TensorHead>> held;
-  if (state.first || pure)
+  const bool looks = pure && entry.looks_at_call();
+  if (state.first || looks)
     for (TensorHead* head : arguments.tensors) held.emplace_back(head);
   std::optional<StandIns> stand_ins;
-  if (pure && !ops.stand_in(ops.frame, stand_ins.emplace(arguments.tensors).forth())) stand_ins.reset();
+  if (looks && !ops.stand_in(ops.frame, stand_ins.emplace(arguments.tensors).forth())) stand_ins.reset();
   const PureArguments given{arguments.tensors, stand_ins ? stand_ins->heads() : arguments.tensors, stand_ins.has_value()};
   FlatValue lent;
-  if (pure) ops.lent(ops.frame, lent);
+  if (looks) ops.lent(ops.frame, lent);
   const uint64_t epoch = module_epoch();
   const LogTag tag(&entry, tag_of_entry);
   Invocation* invocation = entry.take(state.slot);
@@ -298,7 +299,7 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
     InterceptorScope scope(invocation);
     try {
       {
-        const PureBody body(pure ? &record_.captured : nullptr);
+        const PureBody body(pure, stand_ins ? &record_.captured : nullptr);
         const SizeReadsScope noting(size_reads ? &*size_reads : nullptr);
         ops.body(ops.frame);
       }
@@ -328,8 +329,8 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
   }
   if (state.first) add(shared, *invocation, arguments);
   if (size_reads) note_other_sizes(entry, *invocation, ops, given, call, epoch, *size_reads);
-  const bool assigned = pure && assigns(entry, ops, lent);
-  if (pure && !assigned) review_promise(entry, *invocation, ops, arguments, given, plan, epoch);
+  const bool assigned = looks && assigns(entry, ops, lent);
+  if (looks && !assigned) review_promise(entry, *invocation, ops, arguments, given, plan, epoch);
   if (stand_ins) ops.stand_back(ops.frame, stand_ins->back(), assigned);
   note_outcome(
       [&] {
@@ -428,6 +429,7 @@ void CompiledFunction::review_promise(Entry& entry, const Invocation& invocation
   call.module_epoch = module_epoch;  // what changed while the body ran may have been read before
   std::string why_not;
   auto fresh = entry.plan_skip(invocation, ops, call, given, &why_not);
+  if (fresh) entry.look_again();
   const bool holds = plan && plan->guards.check(call) && plan->holds_captured();
   if (holds && plan->module_epoch.load() != module_epoch && fresh && fresh->captures_the_same(*plan)) {
     // Some handle has changed somewhere: another one, or a copy of one that is captured here.

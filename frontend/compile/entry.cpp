@@ -423,13 +423,13 @@ std::optional<PureCall> Entry::look_at(const Invocation& invocation, const CallO
   call.end = invocation.path().empty() ? nullptr : invocation.path().back();
   if (!call.end || call.end->step->kind != follow::StepKind::Return) return refuse("the call did not return");
   for (const HostRead& read : invocation.reads()) {
+    if (read.what == HostRead::What::Random) return refuse("random numbers are drawn");
     if (read.what == HostRead::What::Identity) return refuse("it asks whether an argument is, or shares memory with, another tensor");
   }
   for (int i = 0; i < invocation.external_count(); ++i) call.externals.push_back(argument_number(arguments, &invocation.external(i)));
   for (const follow::Instance* instance : invocation.path()) {
     const follow::Step& step = *instance->step;
     if (step.kind == follow::StepKind::Escape) return refuse("host code reads a tensor's data");
-    if (step.op && step.op->kind == ir::OpKind::Random) return refuse("random numbers are drawn");
     if (step.reads_leaf && call.externals[static_cast<size_t>(step.operands[0].index)] >= 0)
       return refuse("whether an argument that requires gradients is a leaf matters");
     if (step.spreads_grad) return refuse("a write changes which tensors require gradients");
@@ -463,7 +463,9 @@ bool Entry::captures_an_argument(const Invocation& invocation, const PureCall& s
     // From now on its death, and what happens to handles to it, bump the epoch, registered in a module or not.
     if (seen.externals[e] < 0 && invocation.is_held_elsewhere(tensor)) record_.captured.add(tensor);
   }
-  return record_.captured.any_of(given.by_caller);
+  const bool both = record_.captured.any_of(given.by_caller);
+  if (both) look_again();
+  return both;
 }
 
 std::unique_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, const CallOps& ops, const guards::CallDescriptor& call,

@@ -218,6 +218,14 @@ class Entry final : public follow::EntryHost, public std::enable_shared_from_thi
     return plans_in_vain_.load(std::memory_order_relaxed) < kMostInVain;
   }
 
+  /// Whether a call that is followed is to be looked at for what skipping needs: one in 32, where that has come to nothing for long.
+  bool looks_at_call() noexcept {
+    constexpr uint64_t kMostInVain = 32, kSeldom = 32;
+    const uint64_t calls = looks_in_vain_.fetch_add(1, std::memory_order_relaxed);
+    return calls < kMostInVain || calls % kSeldom == 0;
+  }
+  void look_again() noexcept { looks_in_vain_.store(0, std::memory_order_relaxed); }
+
   std::vector<Explanation::Segment> segments() const;
 
   // EntryHost
@@ -281,6 +289,7 @@ class Entry final : public follow::EntryHost, public std::enable_shared_from_thi
   bool captures_an_argument(const Invocation& invocation, const PureCall& seen, const PureArguments& given);
   std::vector<std::shared_ptr<const SymbolicPlan>> symbolic_;
   std::atomic<int> plans_in_vain_{0};
+  std::atomic<uint64_t> looks_in_vain_{0};
   std::vector<Explanation::Segment> segments_;
   std::atomic<bool> warned_{false};
 };

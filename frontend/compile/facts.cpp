@@ -68,7 +68,8 @@ void require_reads(guards::GuardSet& guards, std::span<const HostRead> reads, co
           if (arguments[i] == read.tensor) guards.require_storage_reach(static_cast<int>(i), read.after, read.before, names.tensors[i], "");
         }
         break;
-      case HostRead::What::Identity: break;  // not skipped
+      case HostRead::What::Identity:
+      case HostRead::What::Random: break;  // not skipped
       case HostRead::What::Aliasing: guards.require_aliasing(call.tensors); break;
       case HostRead::What::Watched:
         guards.require_cell(guards::GuardKind::Watched, read.cell, read.version, read.name.empty() ? "a watched value" : read.name, "");

@@ -3,9 +3,9 @@
 #include "tailor/ops/nn.h"
 
 #include "frontend/call.h"
+#include "frontend/draw.h"
 #include "ir/ops/conv.h"
 #include "ir/ops/random.h"
-#include "runtime/philox.h"
 #include "tailor/ops/contraction.h"
 
 namespace tailor {
@@ -81,7 +81,7 @@ Tensor normalize(const Tensor& self, double p, int64_t dim, double eps, Where wh
 Tensor dropout(const Tensor& input, double p, bool train, Where where) {
   check(p >= 0 && p <= 1, "dropout: dropout probability has to be between 0 and 1, but got ", p);
   if (!train || p == 0 || input.numel() == 0) return input;
-  const PhiloxState draw = default_generator().draw(input.numel());
+  const PhiloxState draw = draw_numbers(input.numel());
   return call<"dropout">(where, operands(input, Scalar(p), Scalar(ir::dropout_scale(p)), Scalar(draw.seed), Scalar(draw.offset)));
 }
 

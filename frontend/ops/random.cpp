@@ -3,7 +3,7 @@
 #include "ir/ops/random.h"
 
 #include "frontend/call.h"
-#include "runtime/philox.h"
+#include "frontend/draw.h"
 #include "tailor/ops/creation.h"
 
 namespace tailor {
@@ -13,7 +13,7 @@ namespace {
 struct Draw {
   Scalar seed, offset;
   explicit Draw(int64_t elements) {
-    const PhiloxState state = default_generator().draw(elements);
+    const PhiloxState state = draw_numbers(elements);
     seed = state.seed;
     offset = state.offset;
   }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <thread>
 
 #include "support/expect.h"
@@ -222,6 +223,35 @@ TEST(Skipping, NumbersMetWhileNothingMayBeCompiled) {
   for (int i = 0; i < 20; ++i) {
     EXPECT_VALUES(f(x, 3.0), 3, 6);
     EXPECT_VALUES(f(x, 2.0), 2, 4);
+  }
+}
+
+// A skipped call would draw the same numbers again.
+TEST(Skipping, WhatDrawsRandomNumbersIsNotSkipped) {
+  nn::Dropout drop(0.5);
+  const std::vector<std::pair<const char*, std::function<Tensor(const Tensor&)>>> bodies = {
+      {"module", [&drop](const Tensor& x) { return drop(x); }},
+      {"dropout", [](const Tensor& x) { return dropout(x, 0.3, true) * 2; }},
+      {"bernoulli", [](const Tensor& x) { return (x * 0.5).bernoulli(); }},
+      {"rand_like", [](const Tensor& x) { return x + rand_like(x); }},
+      {"randperm", [](const Tensor& x) { return x[randperm(64)]; }},
+      {"uniform_", [](const Tensor& x) { return x.clone().uniform_() + x; }},
+      {"attention",
+       [](const Tensor& x) {
+         const Tensor q = x.view({1, 8, 8});
+         return nn::functional::scaled_dot_product_attention(q, q, q, {}, 0.5);
+       }},
+  };
+  const Tensor x = arange(64).to(kFloat) * 0.01;
+  for (const auto& [what, body] : bodies) {
+    auto f = compile([body = body](const Tensor& t) { return body(t); }, {.pure = true});
+    std::vector<Tensor> eager;
+    manual_seed(3);
+    for (int i = 0; i < 20; ++i) eager.push_back(body(x));
+    manual_seed(3);
+    for (int i = 0; i < 20; ++i) ASSERT_TRUE(allclose(f(x), eager[static_cast<size_t>(i)], 1e-5, 1e-6)) << what << ", call " << i;
+    EXPECT_EQ(f.stats().skipped, 0u) << what;
+    EXPECT_FALSE(f.stats().pure_promise_broken) << what;
   }
 }
 

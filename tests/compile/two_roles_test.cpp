@@ -399,6 +399,20 @@ TEST(TwoRoles, ArgumentsThatCannotBeCopiedAreFollowed) {
   for (int i = 0; i < kOften; ++i) EXPECT_VALUES(derived(Shape(w)), 2, 4);
 }
 
+// Long runs of calls that cannot be skipped are looked at seldom; what can be is skipped soon afterwards.
+TEST(TwoRoles, CallsThatCannotBeSkippedForLong) {
+  nn::Dropout drop(0.5);
+  auto f = compile([&drop](Tensor x) { return drop(x) * static_cast<double>(x.size(0)); }, {.pure = true});
+  const Tensor x = ones({4});
+  for (int i = 0; i < 1000; ++i) (void)f(x);
+  EXPECT_EQ(f.stats().skipped, 0u);
+  drop->eval();
+  for (int i = 0; i < 64; ++i) EXPECT_VALUES(f(x), 4, 4, 4, 4);
+  const uint64_t before = f.stats().skipped;
+  for (int i = 0; i < 100; ++i) EXPECT_VALUES(f(x), 4, 4, 4, 4);
+  EXPECT_GT(f.stats().skipped - before, 92u);
+}
+
 // What is given for the argument is no more than that.
 TEST(TwoRoles, ABodyThatKeepsWhatItIsGiven) {
   Tensor kept;
