@@ -1,6 +1,10 @@
 #include "jit/llvm/codegen.h"
 
 #include <llvm/ADT/SmallString.h>
+#include <llvm/Analysis/BasicAliasAnalysis.h>
+#include <llvm/Analysis/ScopedNoAliasAA.h>
+#include <llvm/Analysis/TargetTransformInfo.h>
+#include <llvm/Analysis/TypeBasedAliasAnalysis.h>
 #include <llvm/CodeGen/MachineModuleInfo.h>
 #include <llvm/CodeGen/Passes.h>
 #include <llvm/CodeGen/TargetPassConfig.h>
@@ -10,8 +14,11 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Host.h>
+#include <llvm/Transforms/Scalar.h>
+#include <llvm/Transforms/Utils.h>
 
 #include <array>
+#include <initializer_list>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -41,17 +48,41 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target) {
                                                                            llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, true));
 }
 
-// As LLVMTargetMachine::addPassesToEmitFile does, but for a pass that orders instructions for processors without a window of their own.
+/// For a function that TargetPassConfig keeps for its heirs.
+struct Selection : llvm::TargetPassConfig {
+  using TargetPassConfig::addCoreISelPasses;
+};
+
+// What TargetPassConfig::addISelPasses adds, without what has nothing to do in the code of loop nests: no exceptions, no garbage
+// collection, no atomics, no calls of memcmp, no integers wider than a register, no stack protectors. Making those passes and running
+// them costs some 5 % of a small kernel.
+void add_selection(llvm::LLVMTargetMachine& machine, llvm::TargetPassConfig& config, llvm::legacy::PassManager& passes) {
+  for (llvm::Pass* pass : std::initializer_list<llvm::Pass*>{
+           llvm::createTargetTransformInfoWrapperPass(machine.getTargetIRAnalysis()), llvm::createTypeBasedAAWrapperPass(),
+           llvm::createScopedNoAliasAAWrapperPass(), llvm::createBasicAAWrapperPass(), llvm::createPreISelIntrinsicLoweringPass(),
+           llvm::createCanonicalizeFreezeInLoopsPass(), llvm::createLoopStrengthReducePass(), llvm::createUnreachableBlockEliminationPass(),
+           llvm::createScalarizeMaskedMemIntrinLegacyPass(), llvm::createExpandReductionsPass()})
+    passes.add(pass);
+  config.addCodeGenPrepare();
+  const bool refused = (config.*&Selection::addCoreISelPasses)();
+  internal_check(!refused, "the code generator cannot select instructions");
+}
+
+// As LLVMTargetMachine::addPassesToEmitFile does, but for passes that nothing here needs, and for one that orders instructions for
+// processors without a window of their own.
 void add_passes(llvm::TargetMachine& target, llvm::legacy::PassManager& passes, llvm::raw_pwrite_stream& to, llvm::CodeGenFileType kind) {
   auto& machine = static_cast<llvm::LLVMTargetMachine&>(target);
   auto* const info = new llvm::MachineModuleInfoWrapperPass(&machine);  // the manager owns what is added
   llvm::TargetPassConfig* const config = machine.createPassConfig(passes);
   config->setDisableVerify(true);
-  config->disablePass(&llvm::PostRASchedulerID);
+  for (const char* idle : {&llvm::PostRASchedulerID, &llvm::FixupStatepointCallerSavedID, &llvm::RemoveRedundantDebugValuesID,
+                           &llvm::FEntryInserterID, &llvm::XRayInstrumentationID, &llvm::PatchableFunctionID, &llvm::StackMapLivenessID,
+                           &llvm::LiveDebugValuesID, &llvm::MachineSanitizerBinaryMetadataID, &llvm::StackFrameLayoutAnalysisPassID,
+                           &llvm::FuncletLayoutID, &llvm::GCMachineCodeAnalysisID})
+    config->disablePass(idle);
   passes.add(config);
   passes.add(info);
-  const bool refused = config->addISelPasses();
-  internal_check(!refused, "the code generator cannot select instructions");
+  add_selection(machine, *config, passes);
   config->addMachinePasses();
   config->setInitialized();
   const bool no_printer = machine.addAsmPrinter(passes, to, nullptr, kind, info->getMMI().getContext());

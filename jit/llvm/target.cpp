@@ -1,5 +1,6 @@
 #include "jit/llvm/target.h"
 
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringMap.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -8,6 +9,7 @@
 
 #include <array>
 #include <memory>
+#include <string_view>
 #include <unordered_set>
 
 #include "runtime/error.h"
@@ -43,35 +45,30 @@ bool available(Isa isa) {
   return false;
 }
 
-using Enabled = std::unordered_set<std::string>;
-
-/// The features that a processor's name and a feature string come to.
-Enabled enabled_features(const std::string& features) {
-  llvm::InitializeNativeTarget();
-  const std::string triple = llvm::sys::getProcessTriple();
-  std::string error;
-  const llvm::Target* backend = llvm::TargetRegistry::lookupTarget(triple, error);
-  internal_check(backend != nullptr, "no code generator for ", triple, ": ", error);
-  const std::unique_ptr<llvm::MCSubtargetInfo> info(backend->createMCSubtargetInfo(triple, host().cpu, features));
-  Enabled names;
-  for (const llvm::SubtargetFeatureKV& feature : info->getEnabledProcessorFeatures()) names.insert(feature.Key);
-  return names;
-}
-
-/// Names the features that differ from `enabled`.
-std::string differences(const Enabled& enabled) {
+/// Names the features of this machine that differ from those of `info`.
+std::string differences(const llvm::MCSubtargetInfo& info) {
+  std::unordered_set<std::string_view> enabled;
+  for (const llvm::SubtargetFeatureKV& feature : info.getEnabledProcessorFeatures()) enabled.insert(feature.Key);
   std::string text;
   for (const auto& entry : host().features)
-    if (entry.second != enabled.contains(entry.first().str()))
-      text += (text.empty() ? "" : ",") + std::string(entry.second ? "+" : "-") + entry.first().str();
+    if (const std::string_view name(entry.first()); entry.second != enabled.contains(name))
+      text.append(text.empty() ? "" : ",").append(entry.second ? "+" : "-").append(name);
   return text;
 }
 
 // What this machine has and its name does not imply, or the other way round: a virtual machine may hide some. Every feature named is
 // looked for in every function, so that they had better be few.
 std::string native_features() {
-  const std::string few = differences(enabled_features(""));
-  if (differences(enabled_features(few)).empty()) return few;
+  llvm::InitializeNativeTarget();
+  const std::string triple = llvm::sys::getProcessTriple();
+  std::string error;
+  const llvm::Target* backend = llvm::TargetRegistry::lookupTarget(triple, error);
+  internal_check(backend != nullptr, "no code generator for ", triple, ": ", error);
+  const std::unique_ptr<llvm::MCSubtargetInfo> info(backend->createMCSubtargetInfo(triple, host().cpu, ""));
+  const std::string few = differences(*info);
+  for (const auto feature : llvm::split(few, ','))
+    if (!feature.empty()) info->ApplyFeatureFlag(feature);  // and what it implies
+  if (differences(*info).empty()) return few;
   std::string all;
   for (const auto& entry : host().features) all += (all.empty() ? "" : ",") + std::string(entry.second ? "+" : "-") + entry.first().str();
   return all;
