@@ -126,11 +126,8 @@ Tensor run_view(const OpCall& call) {
   TensorImpl& input = *call.operands[0].tensor;
   await_pending(input, false, call.where);
   const ir::ViewResult view = call.op.view(input.spec, call.attrs);
-  ir::TensorSpec spec(input.spec.dtype, view.sizes, view.strides, input.spec.device);
-  check_countable(spec);
   const bool grad = input.spec.requires_grad && GradMode::is_enabled();
-  spec.requires_grad = grad;
-  auto head = make_tensor(spec, input.storage, input.offset + view.offset);
+  auto head = make_view(input, view, grad);
   if (grad) {
     const uint32_t flags = input.flags.load(std::memory_order_relaxed);
     const bool of_leaf = (flags & TensorHead::kNonLeaf) == 0 || (flags & TensorHead::kLeafView) != 0;

@@ -6,6 +6,7 @@
 #include "frontend/captured.h"
 #include "frontend/dispatch.h"
 #include "frontend/nn/epoch.h"
+#include "ir/op.h"
 #include "tailor/array_ref.h"
 
 namespace tailor {
@@ -69,7 +70,7 @@ void delete_impl(TensorImpl* impl) noexcept {
 }
 
 size_t storage_bytes(const ir::TensorSpec& spec) {
-  check_countable(spec);
+  check_countable(spec.sizes);
   int64_t bytes = element_size(spec.dtype), reach;
   bool overflow = false;
   for (size_t i = 0; i < spec.sizes.size(); ++i) {
@@ -85,14 +86,14 @@ size_t storage_bytes(const ir::TensorSpec& spec) {
 
 }  // namespace
 
-void check_countable(const ir::TensorSpec& spec) {
+void check_countable(IntArrayRef sizes) {
   int64_t count = 1;
   bool overflow = false, none = false;
-  for (const int64_t size : spec.sizes) {
+  for (const int64_t size : sizes) {
     none |= size == 0;
     overflow |= __builtin_mul_overflow(count, size, &count);
   }
-  check(none || !overflow, "numel: integer multiplication overflow with sizes=", IntArrayRef(spec.sizes));
+  check(none || !overflow, "numel: integer multiplication overflow with sizes=", sizes);
 }
 
 TensorImpl::TensorImpl() : id(next_id()), birth(id) {}
@@ -155,6 +156,20 @@ IntrusivePtr<TensorHead> make_tensor(const ir::TensorSpec& spec, IntrusivePtr<St
   impl->spec = spec;
   impl->storage = std::move(storage);
   impl->offset = offset;
+  return head;
+}
+
+IntrusivePtr<TensorHead> make_view(const TensorImpl& base, const ir::ViewResult& view, bool requires_grad) {
+  check_countable(view.sizes);
+  TensorImpl* impl = new_impl();
+  auto head = IntrusivePtr<TensorHead>::first(impl);
+  impl->spec.dtype = base.spec.dtype;
+  impl->spec.device = base.spec.device;
+  impl->spec.requires_grad = requires_grad;
+  impl->spec.sizes = view.sizes;
+  impl->spec.strides = view.strides;
+  impl->storage = base.storage;
+  impl->offset = base.offset + view.offset;
   return head;
 }
 

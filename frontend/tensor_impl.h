@@ -13,6 +13,9 @@ namespace tailor {
 
 class OpInterceptor;
 struct SizeMarks;
+namespace ir {
+struct ViewResult;
+}
 
 /// The seam where autograd attaches.
 struct AutogradMeta {
@@ -75,11 +78,13 @@ inline TensorImpl& original_of(const TensorImpl& tensor) {
 }
 
 /// Throws Error when the number of elements does not fit 64 bits.
-void check_countable(const ir::TensorSpec& spec);
+void check_countable(IntArrayRef sizes);
 
 /// A new tensor with memory of its own for `spec` (dense; strides as in `spec`), not initialised.
 IntrusivePtr<TensorHead> make_tensor(const ir::TensorSpec& spec);
 /// A tensor over existing memory.
 IntrusivePtr<TensorHead> make_tensor(const ir::TensorSpec& spec, IntrusivePtr<Storage> storage, int64_t offset);
+/// A tensor that shows what `view` says of the memory of `base`. Throws as check_countable.
+IntrusivePtr<TensorHead> make_view(const TensorImpl& base, const ir::ViewResult& view, bool requires_grad);
 
 }  // namespace tailor

@@ -31,27 +31,27 @@ LibraryLaunch::LibraryLaunch(const LibraryLaunch& other)
       where(other.where),
       pack(other.pack) {}
 
+// Cut into ranges, interpreted, or over very many buffers.
+static void run_otherwise(const NestLaunch& launch, std::byte* const* bases, const int64_t* scalars) {
+  std::vector<void*> pointers;
+  pointers.reserve(launch.buffers.size());
+  for (const Pointer& place : launch.buffers) pointers.push_back(place.resolve(bases, scalars));
+  if (launch.kernel == nullptr) return interpret_nest(*launch.nest, pointers.data(), launch.sizes, scalars, 0, launch.extent);
+  if (launch.grain == 0) return launch.kernel(pointers.data(), launch.sizes, scalars, 0, launch.extent);
+  const int64_t unit = launch.whole_vectors ? kCutMultiple : 1;
+  parallel_for(0, (launch.extent + unit - 1) / unit, launch.grain / unit, [&](int64_t begin, int64_t end) {
+    launch.kernel(pointers.data(), launch.sizes, scalars, begin * unit, std::min(end * unit, launch.extent));
+  });
+}
+
 void NestLaunch::run(std::byte* const* bases, const int64_t* scalars, const Packs&) const {
   constexpr size_t kInline = 32;
-  std::array<void*, kInline> few;
-  std::vector<void*> many;
-  void** pointers = few.data();
-  if (buffers.size() > kInline) {
-    many.resize(buffers.size());
-    pointers = many.data();
-  }
-  for (size_t i = 0; i < buffers.size(); ++i) pointers[i] = buffers[i].resolve(bases, scalars);
-  if (kernel == nullptr) {
-    interpret_nest(*nest, pointers, sizes, scalars, 0, extent);
-    return;
-  }
-  if (grain == 0) {
-    kernel(pointers, sizes, scalars, 0, extent);
-    return;
-  }
-  const int64_t unit = whole_vectors ? kCutMultiple : 1;
-  parallel_for(0, (extent + unit - 1) / unit, grain / unit,
-               [&](int64_t begin, int64_t end) { kernel(pointers, sizes, scalars, begin * unit, std::min(end * unit, extent)); });
+  const std::span<const Pointer> places(buffers);
+  if (grain != 0 || kernel == nullptr || places.size() > kInline) return run_otherwise(*this, bases, scalars);
+  void* pointers[kInline];
+  void** to = pointers;
+  for (const Pointer& place : places) *to++ = place.resolve(bases, scalars);
+  kernel(pointers, sizes, scalars, 0, extent);
 }
 
 void LibraryLaunch::run(std::byte* const* bases, const int64_t* scalars, const Packs& packs) const {

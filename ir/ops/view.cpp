@@ -5,8 +5,23 @@
 
 namespace tailor::ir {
 
+namespace {
+
+/// Whether the strides are those of a tensor that was made with these sizes, none of which is 0.
+bool are_plain(IntArrayRef sizes, IntArrayRef strides) {
+  int64_t expected = 1;
+  for (size_t d = sizes.size(); d-- > 0;) {
+    if (strides[d] != expected) return false;
+    expected *= sizes[d];
+  }
+  return expected != 0;
+}
+
+}  // namespace
+
 std::optional<Dims> compute_view_strides(IntArrayRef sizes, IntArrayRef strides, IntArrayRef new_sizes) {
   const int64_t numel = product(sizes);
+  if (numel == product(new_sizes) && are_plain(sizes, strides)) return contiguous_strides(new_sizes);
   if (numel == 0) return sizes == new_sizes ? Dims(strides) : contiguous_strides(new_sizes);
   if (sizes.empty()) return Dims(new_sizes.size(), 1);
   Dims result(new_sizes.size(), 1);
