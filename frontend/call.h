@@ -4,6 +4,7 @@
 //   Tensor softmax(const Tensor& self, int64_t dim, ...) { return call<"softmax">(where, operands(self), dim, dtype); }
 
 #include <array>
+#include <atomic>
 #include <boost/container/small_vector.hpp>
 #include <exception>
 #include <tuple>
@@ -20,9 +21,18 @@ const ir::OpDef& require_op(std::string_view name);
 
 /// The definition of an op, looked up once.
 template <ir::FixedString Name>
+struct NamedOp {
+  [[gnu::visibility("hidden")]] static inline constinit std::atomic<const ir::OpDef*> known{nullptr};
+  [[gnu::noinline, gnu::cold]] static const ir::OpDef& find() {
+    const ir::OpDef& def = require_op(Name);
+    known.store(&def, std::memory_order_release);
+    return def;
+  }
+};
+template <ir::FixedString Name>
 [[gnu::always_inline]] inline const ir::OpDef& op() {
-  static const ir::OpDef& def = require_op(Name);
-  return def;
+  const ir::OpDef* const def = NamedOp<Name>::known.load(std::memory_order_acquire);
+  return def != nullptr ? *def : NamedOp<Name>::find();
 }
 
 /// Throws Error for an undefined tensor.
@@ -79,7 +89,7 @@ inline Operand optional_operand(const std::optional<Tensor>& tensor) { return te
 
 inline const Operand& operand(const Operand& o) { return o; }
 template <class... Ts>
-std::array<Operand, sizeof...(Ts)> operands(const Ts&... inputs) {
+[[gnu::always_inline]] inline std::array<Operand, sizeof...(Ts)> operands(const Ts&... inputs) {
   return {operand(inputs)...};
 }
 
@@ -142,8 +152,34 @@ decltype(auto) with_call(Run&& run, Where where, bool inplace, const std::array<
 }
 
 template <ir::FixedString Name, size_t N, class... Attrs>
-Tensor call(Where where, const std::array<Operand, N>& inputs, const Attrs&... attrs) {
+[[gnu::noinline]] Tensor call_otherwise(Where where, const std::array<Operand, N>& inputs, const Attrs&... attrs) {
   return with_call<Name>([](const OpCall& c) { return dispatch(c); }, where, false, inputs, attrs...);
+}
+/// A copy member by member: it alone has an address, so that the compiler keeps `inputs` in registers.
+template <size_t N>
+[[gnu::always_inline]] inline std::array<Operand, N> in_memory(const std::array<Operand, N>& inputs) {
+  std::array<Operand, N> copy;
+  for (size_t i = 0; i < N; ++i) {
+    copy[i].kind = inputs[i].kind;
+    copy[i].tensor = inputs[i].tensor;
+    copy[i].scalar = Scalar::from_bits(inputs[i].scalar.kind(), inputs[i].scalar.bits());
+  }
+  return copy;
+}
+/// The usual step of a followed call is compared right here (follow/follower.h): what is known of the operands saves looking.
+template <ir::FixedString Name, size_t N, class... Attrs>
+[[gnu::always_inline]] inline Tensor call(Where where, const std::array<Operand, N>& inputs, const Attrs&... attrs) {
+  if constexpr ((may_be_symbolic<Attrs> || ...)) {
+    return with_call<Name>([](const OpCall& c) { return dispatch(c); }, where, false, inputs, attrs...);
+  } else {
+    if (OpInterceptor* const interceptor = current_interceptor()) {
+      const ir::OpDef* const def = NamedOp<Name>::known.load(std::memory_order_acquire);
+      const std::array<ir::AttrRef, sizeof...(Attrs)> list{ir::AttrRef(attrs)...};
+      if (TensorImpl* const value = interceptor->follow(def, inputs, list)) [[likely]]
+        return Tensor(IntrusivePtr<TensorHead>::first(value));
+    }
+    return call_otherwise<Name>(where, in_memory(inputs), attrs...);
+  }
 }
 template <ir::FixedString Name, size_t N, class... Attrs>
 std::vector<Tensor> call_many(Where where, const std::array<Operand, N>& inputs, const Attrs&... attrs) {

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "frontend/follow/follower.h"
 #include "frontend/tensor_impl.h"
 #include "ir/op.h"
 #include "tailor/tensor.h"
@@ -45,7 +46,7 @@ struct HostRead {
 };
 
 /// What a compiled call under way does with the ops of its thread.
-class OpInterceptor {
+class OpInterceptor : public follow::Follower {
  public:
   virtual ~OpInterceptor() = default;
   virtual Tensor op(const OpCall& call) = 0;
@@ -58,9 +59,6 @@ class OpInterceptor {
   virtual void host_read(HostRead read) = 0;
   /// Whether `tensor` is a value of this call. Where one lies in its storage is known once it is computed, recorded or followed.
   virtual bool computes(const TensorImpl& tensor) const = 0;
-
-  /// Values of this call that have handles, as far as its own thread lets go of them.
-  int64_t values_held = 0;
 };
 namespace detail {
 extern constinit thread_local OpInterceptor* thread_interceptor;

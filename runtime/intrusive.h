@@ -50,7 +50,9 @@ class IntrusivePtr {
     std::swap(p_, o.p_);
     return *this;
   }
-  ~IntrusivePtr() { reset(); }
+  ~IntrusivePtr() {
+    if (p_ != nullptr && p_->release()) destroy(p_);
+  }
   void reset() noexcept {
     if (T* p = std::exchange(p_, nullptr); p && p->release()) destroy(p);
   }

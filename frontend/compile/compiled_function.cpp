@@ -277,9 +277,12 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
   const bool looks = pure && entry.looks_at_call();
   if (state.first || looks)
     for (TensorHead* head : arguments.tensors) held.emplace_back(head);
-  std::optional<StandIns> stand_ins;
-  if (looks && !ops.stand_in(ops.frame, stand_ins.emplace(arguments.tensors).forth())) stand_ins.reset();
-  const PureArguments given{arguments.tensors, stand_ins ? stand_ins->heads() : arguments.tensors, stand_ins.has_value()};
+  std::unique_ptr<StandIns> stand_ins;  // large, and rare
+  if (looks) {
+    stand_ins = std::make_unique<StandIns>(arguments.tensors);
+    if (!ops.stand_in(ops.frame, stand_ins->forth())) stand_ins.reset();
+  }
+  const PureArguments given{arguments.tensors, stand_ins ? stand_ins->heads() : arguments.tensors, stand_ins != nullptr};
   FlatValue lent;
   if (looks) ops.lent(ops.frame, lent);
   const uint64_t epoch = module_epoch();
@@ -292,15 +295,18 @@ void CompiledFunction::run(const std::shared_ptr<Entry>& shared, const CallOps& 
   } else {
     invocation->begin(given.to_body);
   }
-  std::optional<SizeReads> size_reads;
-  if (notes_sizes && given.apart && !arguments.tensors.empty()) invocation->note_sizes(&size_reads.emplace(*invocation));
+  std::unique_ptr<SizeReads> size_reads;  // large, and rare
+  if (notes_sizes && given.apart && !arguments.tensors.empty()) {
+    size_reads = std::make_unique<SizeReads>(*invocation);
+    invocation->note_sizes(size_reads.get());
+  }
   double recorded_us = 0;
   {
     InterceptorScope scope(invocation);
     try {
       {
         const PureBody body(pure, stand_ins ? &record_.captured : nullptr);
-        const SizeReadsScope noting(size_reads ? &*size_reads : nullptr);
+        const SizeReadsScope noting(size_reads.get());
         ops.body(ops.frame);
       }
       if (timed) recorded_us = micros_since(begin);
@@ -375,14 +381,13 @@ bool CompiledFunction::skip(const SkipPlan& plan, const CallOps& ops, const Flat
     follow::RunScratch run;
   };
   static thread_local Scratch scratch;
-  auto& [inputs, outputs, run] = scratch;
-  inputs.clear();
-  outputs.clear();
+  const std::span<TensorImpl*> inputs = first_of(scratch.inputs, plan.arguments.size());
+  const std::span<TensorImpl*> outputs = first_of(scratch.outputs, plan.variant->outputs.size());
   for (size_t i = 0; i < plan.arguments.size(); ++i) {
     auto* tensor =
         plan.arguments[i] >= 0 ? static_cast<TensorImpl*>(arguments.tensors[static_cast<size_t>(plan.arguments[i])]) : plan.captured[i];
     if (tensor->is_lazy() || tensor->storage->pending.load(std::memory_order_acquire)) prepare_host_access(*tensor, false);
-    inputs.push_back(tensor);
+    inputs[i] = tensor;
   }
   const size_t count = plan.variant->outputs.size();
   std::array<Tensor, 4> few_made, few_results;
@@ -393,9 +398,9 @@ bool CompiledFunction::skip(const SkipPlan& plan, const CallOps& ops, const Flat
   for (size_t i = 0; i < count; ++i) {
     made[i] = Tensor(make_tensor(plan.variant->output_specs[i], nullptr, 0));
     made[i].head()->flags.store(plan.variant->output_flags[i], std::memory_order_relaxed);
-    outputs.push_back(&impl_of(*made[i].head()));
+    outputs[i] = &impl_of(*made[i].head());
   }
-  if (follow::run_variant(*plan.variant, inputs, plan.scalars, outputs, run) != follow::RunResult::Done) return false;
+  if (follow::run_variant(*plan.variant, inputs, plan.scalars, outputs, scratch.run) != follow::RunResult::Done) return false;
   for (size_t i = 0; i < plan.results.size(); ++i) {
     switch (plan.results[i].from) {
       case SkipPlan::ResultTensor::From::Undefined: break;

@@ -284,7 +284,7 @@ void Invocation::compile_variant(Instance& end) {
     std::vector<follow::SizeMark> marks = size_marks(calls.back());
     auto variant = follow::build_segment(segment(), segment_first_slot_, outputs, calls.back(), external_names(), host_.function_name());
     variant->lifts_seen = lifts_seen;
-    note_outputs(*variant, segment_first_slot_, used_slots_);
+    note_outputs(*variant, segment_first_slot_, numbered_.slots);
     if (writes_and_may_fail_later(variant->graph, !variant->written.empty())) {
       variants.failed = true;
       host_.on_op_by_op("an op that can fail on data comes after a write that is visible outside");
@@ -301,7 +301,7 @@ void Invocation::compile_variant(Instance& end) {
                                          &end,
                                          {segment().begin(), segment().end()},
                                          segment_first_slot_,
-                                         used_slots_,
+                                         numbered_.slots,
                                          outputs,
                                          output_specs(outputs),
                                          std::move(calls),

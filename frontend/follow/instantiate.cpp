@@ -44,11 +44,10 @@ bool Invocation::is_instance_of(const Step& step, const OpCall& call, bool exact
   if (step.kind != StepKind::Op || step.op != &call.op || step.inplace != call.inplace) return false;
   if (((step.ambient ^ ambient_word()) & step.ambient_mask) != 0) return false;
   if (step.operands.size() != call.operands.size() || step.attrs.size() != call.attrs.size()) return false;
-  int bound = bound_;
+  int bound = numbered_.externals;
   for (size_t i = 0; i < call.operands.size(); ++i) {
     const RecordedOperand& recorded = step.operands[i];
     const Operand& got = call.operands[i];
-    const auto index = static_cast<size_t>(recorded.index);
     switch (recorded.kind) {
       case Kind::None:
         if (!got.is_none()) return false;
@@ -57,20 +56,23 @@ bool Invocation::is_instance_of(const Step& step, const OpCall& call, bool exact
         if (!got.is_scalar() || got.scalar.kind() != recorded.scalar.kind()) return false;
         break;
       case Kind::Slot:
-        if (!got.is_tensor() || recorded.index >= used_slots_ || got.tensor != slots_[index].tensor || got.tensor->id != slots_[index].id)
+        if (!got.is_tensor() || recorded.index >= numbered_.slots || got.tensor != values_.slot(recorded.index).tensor ||
+            got.tensor->id != values_.slot(recorded.index).id)
           return false;
         break;
       case Kind::External:
         if (!got.is_tensor()) return false;
-        if (recorded.index < bound_) {
-          if (got.tensor != externals_[index].tensor || got.tensor->id != externals_[index].id) return false;
+        if (recorded.index < numbered_.externals) {
+          const follow::Value& known = values_.external(recorded.index);
+          if (got.tensor != known.tensor || got.tensor->id != known.id) return false;
         } else if (recorded.index < bound) {  // touched by this very step before
           const auto first = std::find_if(step.operands.begin(), step.operands.end(),
                                           [&](const RecordedOperand& o) { return o.kind == Kind::External && o.index == recorded.index; });
           if (got.tensor != call.operands[static_cast<size_t>(first - step.operands.begin())].tensor) return false;
         } else {
           if (is_own_slot(*got.tensor)) return false;
-          if (!differs_in_size_only(step.external_specs[index - static_cast<size_t>(step.first_external)], got.tensor->spec)) return false;
+          if (!differs_in_size_only(step.external_specs[static_cast<size_t>(recorded.index - step.first_external)], got.tensor->spec))
+            return false;
           bound = recorded.index + 1;
         }
         break;
@@ -97,7 +99,7 @@ std::unique_ptr<Instance> Invocation::infer_instance(Step& step, const OpCall& c
     if (o.is_tensor()) {
       operands.emplace_back(&o.tensor->spec);
       const RecordedOperand& recorded = step.operands[i];
-      if (recorded.kind == Kind::External && recorded.index == bound_ + static_cast<int>(instance->externals.size()))
+      if (recorded.kind == Kind::External && recorded.index == numbered_.externals + static_cast<int>(instance->externals.size()))
         instance->externals.push_back(o.tensor->spec);
     } else if (o.is_scalar()) {
       operands.emplace_back(o.scalar);
@@ -133,7 +135,7 @@ std::unique_ptr<Instance> Invocation::infer_instance(Step& step, const OpCall& c
 bool Invocation::is_in_other_sizes(const Step& step, const Instance& seen, const OpCall& call) const {
   for (size_t i = 0; i < call.operands.size(); ++i) {
     const RecordedOperand& o = step.operands[i];
-    if (o.kind != Kind::External || o.index < bound_) continue;
+    if (o.kind != Kind::External || o.index < numbered_.externals) continue;
     const auto number = static_cast<size_t>(o.index - step.first_external);
     if (call.operands[i].tensor->spec.sizes != seen.externals[number].sizes) return true;
   }

@@ -18,10 +18,10 @@
 #include "frontend/captured.h"
 #include "frontend/dispatch.h"
 #include "frontend/follow/difference.h"
-#include "frontend/follow/path.h"
 #include "frontend/follow/run_variant.h"
 #include "frontend/follow/trace.h"
 #include "frontend/size_reads.h"
+#include "runtime/own_mutex.h"
 #include "runtime/own_vector.h"
 
 namespace tailor::follow {
@@ -76,7 +76,10 @@ class alignas(64) Invocation final : public OpInterceptor, public TensorDirector
   /// Begins a call; `arguments` are its tensors (null for undefined ones), valid until the end. `sizes`: of those dims that vary.
   void begin(std::span<TensorHead* const> arguments, std::span<const int64_t> sizes = {});
   /// What the ops of this call take from SymInts is noted in `reads`, until null is given.
-  void note_sizes(SizeReads* reads) { size_reads_ = reads; }
+  void note_sizes(SizeReads* reads) {
+    size_reads_ = reads;
+    aim();
+  }
   /// Instead of user code, right after begin(): follows `path` with the externals that are `captured` (null for arguments). False where it
   /// cannot be followed in these sizes, or where the sizes would have led elsewhere: unfollow() then. finish() as after user code.
   bool follow_path(const follow::SymbolicPath& path, std::span<TensorImpl* const> captured, std::string* why_not,
@@ -120,8 +123,8 @@ class alignas(64) Invocation final : public OpInterceptor, public TensorDirector
   const follow::Variant* last_variant() const { return last_variant_; }
   /// The values of its scalars in this call.
   std::vector<int64_t> scalars_of(const follow::Variant& variant) const;
-  int external_count() const { return bound_; }
-  TensorImpl& external(int i) const { return *externals_[static_cast<size_t>(i)].tensor; }
+  int external_count() const { return numbered_.externals; }
+  TensorImpl& external(int i) const { return *values_.external(i).tensor; }
   /// Whether anybody but this call has a handle to an external.
   bool is_held_elsewhere(const TensorImpl& external) const;
   /// What keeps the instances of its path.
@@ -136,27 +139,18 @@ class alignas(64) Invocation final : public OpInterceptor, public TensorDirector
   enum class Mode : uint8_t { Following, Recording, Eager };
   static constexpr std::string_view kMayFailAfterWrite = "an op that can fail on its data comes after a write";
 
-  /// A tensor by its number along the path.
-  struct Value {
-    TensorImpl* tensor = nullptr;
-    uint64_t id = 0;                         // it has as long as its description stays
-    const follow::Instance* like = nullptr;  // whose description it was made for, or was compared with
-  };
   enum class Match : uint8_t { No, Yes, OtherScalars };
 
   follow::Instance* match(const OpCall& call, Match* how);
   Match matches(const follow::Instance& instance, const OpCall& call);
   void make_room(const follow::Room& room);
   void make_room_for_known_steps();
-  TensorImpl* follow(const OpCall& call);
-  Tensor op_otherwise(const OpCall& call);
-  void fresh_slot(const follow::Instance& instance, size_t output);
-  void let_go(size_t slot) noexcept;
+  void fresh_slot(const follow::Instance& instance, int output) override;
+  void let_go(int slot) noexcept;
   void publish(int number, bool for_good);
-  void end_slot(size_t slot) noexcept;
-  bool is_bound_as_before(const TensorImpl& tensor, const Value& known, const follow::Instance& instance) const;
+  void end_slot(int slot) noexcept;
   void hold(TensorImpl& external, bool again);
-  bool bind_external(TensorImpl& tensor, const follow::Instance& instance, size_t index, std::source_location where);
+  bool bind_external(TensorImpl& tensor, const follow::Instance& instance, int index, std::source_location where);
   bool looks_elsewhere(const follow::Instance& instance, const OpCall& call) const;
   follow::Instance* instantiate(const OpCall& call);
   bool is_instance_of(const follow::Step& step, const OpCall& call, bool exactly) const;
@@ -164,8 +158,8 @@ class alignas(64) Invocation final : public OpInterceptor, public TensorDirector
   follow::Step* step_in_other_sizes(const OpCall& call, bool* fork) const;
   follow::Instance* add_instance(std::unique_ptr<follow::Instance> fresh, bool fork);
   bool is_own_slot(const TensorImpl& tensor) const {
-    if (tensor.invocation.load(std::memory_order_relaxed) != this || tensor.slot < 0 || tensor.slot >= used_slots_) return false;
-    const Value& known = slots_[static_cast<size_t>(tensor.slot)];
+    if (tensor.invocation.load(std::memory_order_relaxed) != this || tensor.slot < 0 || tensor.slot >= numbered_.slots) return false;
+    const follow::Value& known = values_.slot(tensor.slot);
     return known.tensor == &tensor && known.id == tensor.id;
   }
   bool is_in_other_sizes(const follow::Step& step, const follow::Instance& seen, const OpCall& call) const;
@@ -178,6 +172,13 @@ class alignas(64) Invocation final : public OpInterceptor, public TensorDirector
   void step_to(follow::Instance& instance, const OpCall& call, Match how);
   void advance(follow::Instance& instance, const OpCall& call, Match how);
   void go_on_to(follow::Instance& instance);
+  /// Ops are compared without detours while nothing but following is asked for.
+  void aim() noexcept {
+    if (mode_ == Mode::Following && size_reads_ == nullptr && lent_.empty())
+      follow_from_here();
+    else
+      follow_nothing();
+  }
   void take_scalars(follow::Step& step, const OpCall& call);
   void take_offset(follow::Instance& instance, const OpCall& call);
   void lift(follow::Step& step, int bit, const Scalar& recorded, const Scalar& got);
@@ -226,7 +227,7 @@ class alignas(64) Invocation final : public OpInterceptor, public TensorDirector
   int external_number(TensorImpl& tensor, follow::Step& step, follow::Instance& instance);
   void start_next_segment();
   void drop_dead_slots();
-  TensorImpl& slot(int i) const { return *slots_[static_cast<size_t>(i)].tensor; }
+  TensorImpl& slot(int i) const { return *values_.slot(i).tensor; }
   bool is_held(int slot) const { return has_handles(this->slot(slot)); }
   TensorImpl& tensor_of(const follow::RecordedOperand& operand) const {
     return operand.kind == follow::RecordedOperand::Kind::Slot ? slot(operand.index) : external(operand.index);
@@ -234,29 +235,17 @@ class alignas(64) Invocation final : public OpInterceptor, public TensorDirector
 
   follow::TraceTree& tree_;
   follow::EntryHost& host_;
-  std::mutex mutex_;
+  OwnMutex mutex_;
   Mode mode_ = Mode::Following;
   bool recorded_ = false;
   SizeReads* size_reads_ = nullptr;
-  uint32_t known_steps_ = 0;  // while following: there is room for all numbers of steps below
-  follow::Instance* cursor_ = nullptr;
   std::vector<std::shared_ptr<follow::Binding>> bindings_;  // of the arguments, and of each fork since
-  follow::Path path_;                                       // every step since the root, ends included
   size_t executed_ = 0;                                     // steps of path_ whose effects have happened
   size_t segment_begin_ = 0;                                // first step of the current segment
   int segment_first_slot_ = 0;
-  // A slot's tensor outlives its last handle (TensorHead::kSlot), so that the next call can hand it out again without allocating or
-  // counting.
-  OwnVector<Value> slots_;
-  int used_slots_ = 0;
-  // Tensors that are the same as in the call before are borrowed, the others held.
-  OwnVector<Value> externals_;
-  std::optional<detail::Region> borrowing_;
   bool borrows_ = false;  // a call has: the next ones are likely to
   std::vector<IntrusivePtr<TensorHead>> held_;
-  int bound_ = 0;
-  OwnVector<int64_t> scalars_;  // values of this call by number along the path
-  OwnVector<int> live_slots_;   // recording: slots that user code may still hold
+  OwnVector<int> live_slots_;  // recording: slots that user code may still hold
   OwnVector<int> outputs_of_segments_;
   std::span<TensorHead* const> arguments_;
   OwnVector<int64_t> sizes_;  // that bindings_ begins with

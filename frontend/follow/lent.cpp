@@ -8,7 +8,10 @@
 
 namespace tailor {
 
-void Invocation::lends(const IntrusivePtr<Storage>& storage) { lent_.push_back(storage); }
+void Invocation::lends(const IntrusivePtr<Storage>& storage) {
+  lent_.push_back(storage);
+  aim();
+}
 
 bool Invocation::is_on_lent(const OpCall& call) const {
   return std::any_of(call.operands.begin(), call.operands.end(), [&](const Operand& o) {

@@ -78,12 +78,7 @@ void Invocation::begin_in_parts() {
     step->kind = StepKind::Escape;
     end = tree_.add(binding(), cursor_, std::move(step), std::make_unique<Instance>());
   }
-  if (path_.full()) {
-    std::lock_guard lock(mutex_);
-    path_.make_room();
-  }
-  path_.push_back(end);
-  cursor_ = end;
+  go_on_to(*end);
   start_next_segment();
 }
 

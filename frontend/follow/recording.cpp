@@ -70,12 +70,13 @@ void Invocation::diverge(const OpCall* call, StepKind kind, std::source_location
     host_.on_difference(call ? follow::other_path(*expected, *call) : follow::other_path(*expected, kind == StepKind::Return, where));
   all_compiled_ = false;
   mode_ = Mode::Recording;
+  aim();
   recorded_ = true;
   struct NoteLiveSlots {
     Invocation& self;
     ~NoteLiveSlots() {
       self.live_slots_.clear();
-      for (int i = 0; i < self.used_slots_; ++i) self.live_slots_.push_back(i);
+      for (int i = 0; i < self.numbered_.slots; ++i) self.live_slots_.push_back(i);
     }
   } also_when_it_throws{*this};
   run_what_was_followed();
@@ -102,14 +103,15 @@ void Invocation::drop_unexecuted() noexcept {
     const int written = step_at(s).written_external;
     if (written >= 0) external(written).storage->pending.compare_exchange_strong(mine, nullptr);
   }
-  for (int i = failed.first_slot; i < used_slots_; ++i) {
+  for (int i = failed.first_slot; i < numbered_.slots; ++i) {
     if (slot(i).is_lazy()) slot(i).invocation.store(nullptr, std::memory_order_relaxed);  // says so when it is read
-    let_go(static_cast<size_t>(i));
+    let_go(i);
   }
-  used_slots_ = failed.first_slot;
-  bound_ = failed.first_external;
+  numbered_.slots = failed.first_slot;
+  numbered_.externals = failed.first_external;
   path_.cut(executed_);
   cursor_ = path_.empty() ? bindings_.front()->first() : path_.back();
+  aim();
 }
 
 void Invocation::run_op_by_op(size_t until) {
@@ -178,20 +180,19 @@ void Invocation::compute_for_other_thread(const TensorImpl& wanted) {
 // ---- recording -----------------------------------------------------------------------------------------------------
 
 int Invocation::external_number(TensorImpl& tensor, Step& step, Instance& instance) {
-  for (int i = 0; i < bound_; ++i) {
-    if (&external(i) == &tensor && externals_[static_cast<size_t>(i)].id == tensor.id) return i;
+  for (int i = 0; i < numbered_.externals; ++i) {
+    if (&external(i) == &tensor && values_.external(i).id == tensor.id) return i;
   }
-  const auto index = static_cast<size_t>(bound_);
-  if (externals_.size() <= index) {
+  if (values_.externals() <= numbered_.externals) {
     std::lock_guard lock(mutex_);
-    externals_.resize(index + 1);
+    values_.make_room(0, numbered_.externals + 1);
   }
-  externals_[index] = {&tensor, tensor.id, nullptr};
+  values_.external(numbered_.externals) = {&tensor, tensor.id, 0};
   hold(tensor, false);
   const auto argument = std::find(arguments_.begin(), arguments_.end(), &tensor);
   step.external_arguments.push_back(argument == arguments_.end() ? -1 : static_cast<int>(argument - arguments_.begin()));
   instance.externals.push_back(tensor.spec);
-  return bound_++;
+  return numbered_.externals++;
 }
 
 // The external whose memory a tensor shows: itself, or what it is a view of; -1 for memory of this call.
@@ -215,7 +216,7 @@ std::vector<Tensor> Invocation::record(const OpCall& call) {
   if (mode_ == Mode::Eager) return run_eager_many(call);
 
   recorded_ = true;
-  const int bound_before = bound_;
+  const int bound_before = numbered_.externals;
   bool fork = false;
   Step* const known = step_in_other_sizes(call, &fork);
   auto step = std::make_unique<Step>();
@@ -225,8 +226,8 @@ std::vector<Tensor> Invocation::record(const OpCall& call) {
   step->inplace = call.inplace;
   step->ambient = ambient_word();
   step->where = call.where;
-  step->first_slot = used_slots_;
-  step->first_external = bound_;
+  step->first_slot = numbered_.slots;
+  step->first_external = numbered_.externals;
   step->first_scalar = path_.empty() ? 0 : path_.back()->step->scalar_count();
   instance->attrs.assign(call.attrs.begin(), call.attrs.end());
   int number = step->first_scalar;
@@ -261,7 +262,7 @@ std::vector<Tensor> Invocation::record(const OpCall& call) {
   try {
     results = run_eager_many(call);
   } catch (...) {
-    bound_ = bound_before;
+    numbered_.externals = bound_before;
     throw;
   }
   if (call.op.kind == ir::OpKind::View && !call.inplace) {
@@ -293,10 +294,9 @@ std::vector<Tensor> Invocation::record(const OpCall& call) {
   }
   Step* const added = added_instance->step;
   if (!first_new_step_) first_new_step_ = added;
-  const auto slot_count = static_cast<size_t>(added->slot_count());
   {
     std::lock_guard lock(mutex_);
-    slots_.resize(std::max(slots_.size(), slot_count));
+    values_.make_room(added->slot_count(), 0);
     scalars_.resize(std::max(scalars_.size(), static_cast<size_t>(added->scalar_count())));
     std::copy(values.begin(), values.end(), scalars_.begin() + added->first_scalar);
     if (path_.full()) path_.make_room();
@@ -308,15 +308,15 @@ std::vector<Tensor> Invocation::record(const OpCall& call) {
     auto* impl = static_cast<TensorImpl*>(results[static_cast<size_t>(j)].head());
     const int index = added->first_slot + j;
     internal_check(!(impl->flags.load(std::memory_order_relaxed) & TensorHead::kSlot), call.op.name, " gave one tensor twice");
-    let_go(static_cast<size_t>(index));
+    let_go(index);
     impl->invocation.store(this, std::memory_order_relaxed);
     impl->slot = index;
     impl->flags.fetch_or(TensorHead::kSlot, std::memory_order_release);
     ++values_held;
-    slots_[static_cast<size_t>(index)] = {impl, impl->id, nullptr};
+    values_.slot(index) = {impl, impl->id, 0};
     live_slots_.push_back(index);
   }
-  used_slots_ = added->slot_count();
+  numbered_.slots = added->slot_count();
   if (!fork) cursor_->hot.store(added_instance, std::memory_order_release);
   cursor_ = added_instance;
   drop_dead_slots();

@@ -33,6 +33,7 @@ auto Invocation::noting_uses(const OpCall& call, Dispatch&& dispatch) {
     }
     ~Noting() {
       self.size_reads_ = current_size_reads = reads;
+      self.aim();
       if (!done) reads->give_up();  // user code may catch the error, and it may be one of these sizes only
     }
   } noting(*this);
@@ -78,7 +79,7 @@ bool Invocation::follow_path(const follow::SymbolicPath& path, std::span<TensorI
       const auto index = static_cast<size_t>(tensor.index);
       if (tensor.kind == SizedTensor::Kind::Argument)
         return index < self.arguments_.size() && self.arguments_[index] ? &impl_of(*self.arguments_[index]).spec : nullptr;
-      return tensor.index < self.used_slots_ ? &self.slot(tensor.index).spec : nullptr;
+      return tensor.index < self.numbered_.slots ? &self.slot(tensor.index).spec : nullptr;
     }
   } context{*this};
   SizeValues values(path.sizes, Context::spec_of, &context);

@@ -1,12 +1,12 @@
 #pragma once
 // A segment: the steps of one path between two ends, compiled as a whole.
 
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "frontend/follow/variant_list.h"
 #include "frontend/follow/weights.h"
 #include "ir/graph.h"
 #include "ir/op.h"
@@ -41,22 +41,6 @@ struct Variant {
   std::shared_ptr<Weights> weights;  // null: it has none that could be laid out ahead
   double compile_ms = 0;
   const Variant* next = nullptr;
-};
-
-/// Prepend-only; readers need no lock. Variants live as long as their step.
-class VariantList {
- public:
-  VariantList() = default;
-  ~VariantList();
-  const Variant* head() const { return head_.load(std::memory_order_acquire); }
-  void push(std::unique_ptr<Variant> variant);  // one thread at a time
-  int count() const { return count_.load(std::memory_order_relaxed); }
-  std::atomic<bool> failed{false};   // compiling failed once: this segment runs op by op
-  std::atomic<bool> waiting{false};  // a variant is being compiled in the background
-
- private:
-  std::atomic<const Variant*> head_{nullptr};
-  std::atomic<int> count_{0};
 };
 
 struct Instance;

@@ -1,6 +1,9 @@
 #include "frontend/follow/trace.h"
 
 #include <algorithm>
+#include <array>
+
+#include "tailor/tensor_handle.h"
 
 namespace tailor::follow {
 namespace {
@@ -33,6 +36,7 @@ Instance* child_like(Instance* parent, const Instance& wanted) {
 }
 
 void link(Instance* parent, Instance* child) {
+  child->prepare();
   child->parent = parent;
   child->next_sibling.store(parent->first_child.load(), std::memory_order_relaxed);
   parent->first_child.store(child, std::memory_order_release);
@@ -40,6 +44,44 @@ void link(Instance* parent, Instance* child) {
 }
 
 }  // namespace
+
+uint64_t Instance::next_serial() noexcept {
+  static constinit std::atomic<uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+void Instance::prepare() {
+  const Step& s = *step;
+  if (s.kind != StepKind::Op || s.outputs != 1 || s.inplace || s.is_view || s.operands.size() > UsualStep::kOperands) return;
+  std::array<ir::OperandOf<const void*>, UsualStep::kOperands> operands;
+  for (size_t i = 0; i < s.operands.size(); ++i) {
+    const RecordedOperand& o = s.operands[i];
+    switch (o.kind) {
+      case RecordedOperand::Kind::None: break;
+      case RecordedOperand::Kind::Scalar:
+        operands[i] = o.scalar;
+        usual.place[i] = o.index;
+        usual.bits[i] = o.scalar.bits();
+        break;
+      case RecordedOperand::Kind::Slot:
+      case RecordedOperand::Kind::External:
+        operands[i].kind = ir::OperandOf<const void*>::Kind::Tensor;
+        usual.place[i] = o.kind == RecordedOperand::Kind::Slot ? place_of_slot(o.index) : place_of_external(o.index);
+        if (o.kind == RecordedOperand::Kind::External && o.index >= s.first_external) usual.binds |= 1u << i;
+        break;
+    }
+  }
+  usual.op = s.op;
+  usual.signature = UsualStep::signature_of(std::span(operands.data(), s.operands.size()), s.attr_count);
+  usual.ambient = static_cast<uint32_t>(s.ambient);
+  usual.ambient_mask = static_cast<uint32_t>(s.ambient_mask);
+  usual.number = s.number;
+  usual.flags = TensorHead::kLazy | TensorHead::kSlot | s.output_flags[0];
+  usual.after = {static_cast<int>(s.slots_after), static_cast<int>(s.externals_after)};
+  usual.result = place_of_slot(s.first_slot);
+  usual.lifted = &s.lifted;
+  usual.all_lifted = (uint64_t{1} << s.scalars) - 1;
+}
 
 uint32_t TraceTree::steps(Room* room) {
   std::lock_guard lock(mutex_);
@@ -85,8 +127,6 @@ Instance* TraceTree::add(Binding& binding, Instance* parent, std::unique_ptr<Ste
   added->slots_after = static_cast<uint32_t>(added->slot_count());
   added->externals_after = static_cast<uint32_t>(added->external_count());
   added->scalars_after = static_cast<uint32_t>(added->scalar_count());
-  added->makes_one_value = added->outputs == 1 && !added->inplace && !added->is_view;
-  added->first_flag = added->outputs > 0 ? added->output_flags[0] : 0;
   room_.slots = std::max<size_t>(room_.slots, added->slots_after);
   room_.externals = std::max<size_t>(room_.externals, added->externals_after);
   room_.scalars = std::max<size_t>(room_.scalars, added->scalars_after);
@@ -163,6 +203,7 @@ std::shared_ptr<Binding> TraceTree::fork(Instance* parent, std::unique_ptr<Insta
     parent->forks.erase(oldest);
   }
   instance->parent = parent;
+  instance->prepare();
   auto fresh = std::make_shared<Binding>(std::move(instance));
   fresh->last_used = clock_;
   size_.fetch_add(1, std::memory_order_relaxed);

@@ -10,7 +10,6 @@
 // number of threads may follow while one records.
 
 #include <atomic>
-#include <bit>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -20,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "frontend/follow/instance.h"
 #include "frontend/follow/symbolic.h"
 #include "ir/op.h"
 
@@ -34,8 +34,6 @@ struct RecordedOperand {
 
 enum class StepKind : uint8_t { Root, Op, Escape, Return };
 
-struct Instance;
-
 struct Step {
   // What comparing reads, in as few cache lines as it fits.
   const ir::OpDef* op = nullptr;  // null: no op
@@ -44,11 +42,9 @@ struct Step {
   std::vector<RecordedOperand> operands;
   // Set when it joins the tree: lengths of lists, and the numbers along the path after this step.
   uint32_t operand_count = 0, attr_count = 0, slots_after = 0, externals_after = 0, scalars_after = 0;
-  uint32_t number = 0;      // in order of joining
-  uint32_t first_flag = 0;  // output_flags[0]
+  uint32_t number = 0;  // in order of joining
   int first_slot = 0;
   bool inplace = false;
-  bool makes_one_value = false;  // and does nothing else
   bool is_view = false;
   bool reads_leaf = false;    // leaf_flags matter
   bool spreads_grad = false;  // in-place: what is written requires gradients from then on
@@ -76,7 +72,6 @@ struct Step {
   /// Scalars (one bit each) and the view's offset that have been seen with another value: run-time arguments from then on.
   std::atomic<uint64_t> lifted{0};
   static constexpr int kViewOffsetBit = 63;
-  bool all_scalars_lifted() const { return std::popcount(lifted.load(std::memory_order_acquire) << 1) == scalars; }
 
   /// What it was when it was first recorded.
   std::vector<ir::Attr> attrs;
@@ -90,24 +85,6 @@ struct Step {
 /// Numbers that a call needs room for.
 struct Room {
   size_t slots = 0, externals = 0, scalars = 0;
-};
-
-class Binding;
-
-struct Instance {
-  Step* step = nullptr;
-  std::atomic<Instance*> hot{nullptr};  // the child taken last
-  Instance* parent = nullptr;
-  std::vector<ir::Attr> attrs;
-  std::vector<ir::TensorSpec> outputs;    // of the slots it makes
-  std::vector<ir::TensorSpec> externals;  // of those touched here for the first time
-  std::optional<ir::ViewResult> view;     // what the view was
-
-  /// Escape, Return: the compiled forms of the segment that ends here.
-  VariantList variants;
-
-  std::atomic<Instance*> first_child{nullptr}, next_sibling{nullptr};
-  std::vector<std::shared_ptr<Binding>> forks;  // children with other sizes of captured tensors; under the tree's mutex
 };
 
 /// Whether an integer attribute of a step is no expression over sizes, but by chance: the data decides it (how many elements a mask

@@ -527,6 +527,61 @@ TEST(Following, DeepChains) {
   for (int i = 0; i < 2; ++i) EXPECT_VALUES(f(f32({0})), 2000);
 }
 
+// A step is told by what its operands are, too: a tensor, a number of some kind, or nothing.
+TEST(Following, OperandsOfOtherKindsMakeOtherSteps) {
+  int way = 0;
+  const Tensor two = f32({2});
+  const auto body = [&](const Tensor& x) {
+    switch (way) {
+      case 0: return x * two;
+      case 1: return x * 3;
+      case 2: return x * 4.0;
+      case 3: return x * true;
+      case 4: return clamp(x, std::nullopt, 6);
+      case 5: return clamp(x, 7, std::nullopt);
+      case 6: return add(x, x, 7);
+      default: return x * x;
+    }
+  };
+  auto f = compile(body, {.name = "by_kind"});
+  for (int round = 0; round < 4; ++round)
+    for (way = 0; way < 8; ++way) testing::expect_same_bits(f(f32({5, 8})), body(f32({5, 8})));
+  EXPECT_EQ(f.stats().hits, 3u * 8);
+  EXPECT_EQ(f.stats().entries, 1);
+}
+
+// A value that is handed out again by the next call is that step's and of that description.
+TEST(Following, ValuesAreHandedOutAgainOnlyWhereTheyFit) {
+  int way = 0;
+  Tensor kept;
+  const auto body = [&](const Tensor& x) {
+    Tensor y = x + 1;
+    if (way % 2 == 1) y = y.to(kFloat64);
+    Tensor z = y * 2;
+    if (way % 3 == 1) kept = z;
+    if (way % 5 == 4) y.unsqueeze_(0);
+    return (z + y).sum();
+  };
+  auto f = compile(body);
+  for (way = 0; way < 60; ++way) {
+    const Tensor got = f(f32({1, 2, 3})), held = kept, expected = body(f32({1, 2, 3}));
+    testing::expect_same_bits(got, expected);
+    if (held.defined()) testing::expect_same_bits(held, kept);
+  }
+}
+
+TEST(Following, StepsOfManyOperands) {
+  const auto body = [](const Tensor& x, const Tensor& y) {
+    return cat({x, y, x, y, x, y}) + addcmul(cat({x, y, y, x, x, y}), cat({y, y, x, x, x, y}), cat({x, x, x, x, x, x}), 0.5);
+  };
+  auto f = compile(body);
+  for (int i = 0; i < 4; ++i) {
+    const Tensor x = randn({3, 2}), y = randn({3, 2});
+    testing::expect_same_bits(f(x, y), body(x, y));
+  }
+  EXPECT_EQ(f.stats().hits, 3u);
+}
+
 TEST(Following, DoublingDag) {
   auto f = compile([](Tensor x) {
     for (int i = 0; i < 40; ++i) x = x + x;
