@@ -37,8 +37,8 @@ std::vector<Tensor> run_eager_many(const OpCall& call);
 
 /// What host code reads besides the descriptions of tensors and the data in them.
 struct HostRead {
-  enum class What : uint8_t { StorageOffset, StorageReach, Aliasing, Watched, Identity, Random } what;
-  const TensorImpl* tensor = nullptr;  // StorageOffset, StorageReach
+  enum class What : uint8_t { StorageOffset, StorageReach, Aliasing, Watched, Identity, Random, Unseen, Version } what;
+  const TensorImpl* tensor = nullptr;  // StorageOffset, StorageReach, Unseen (its gradient, or whether it is a leaf)
   IntrusivePtr<Cell> cell = {};        // Watched: its version, and the one that was read
   uint64_t version = 0;
   std::string name = {};

@@ -25,6 +25,11 @@ TensorImpl& computed(const Tensor& t) {
 
 GradientSlot* slot_of(const TensorImpl& impl) { return static_cast<GradientSlot*>(impl.autograd.get()); }
 
+/// What user code asks for is nothing that skipped calls compare.
+void unseen_by_guards(const TensorImpl& impl) {
+  if (OpInterceptor* const call = current_interceptor()) call->host_read({.what = HostRead::What::Unseen, .tensor = &impl});
+}
+
 }  // namespace
 
 // ---- description ----------------------------------------------------------------------------------------------------
@@ -123,6 +128,7 @@ bool Tensor::is_alias_of(const Tensor& other) const {
 }
 int64_t Tensor::_version() const {
   TensorImpl& impl = operand_impl(*this);
+  if (OpInterceptor* call = current_interceptor()) call->host_read({HostRead::What::Version});
   prepare_host_access(impl, false);
   return static_cast<int64_t>(impl.storage->version());
 }
@@ -174,16 +180,20 @@ Tensor& Tensor::requires_grad_(bool on) const { return const_cast<Tensor&>(set_r
 
 bool Tensor::is_leaf() const {
   const TensorImpl& impl = operand_impl(*this);
+  if (impl.spec.requires_grad) unseen_by_guards(impl);
   return !impl.spec.requires_grad || (impl.flags.load(std::memory_order_relaxed) & TensorHead::kNonLeaf) == 0;
 }
 
 const Tensor& Tensor::grad() const {
   static const Tensor none;
-  const GradientSlot* slot = slot_of(original_of(operand_impl(*this)));
+  const TensorImpl& impl = operand_impl(*this);
+  unseen_by_guards(impl);
+  const GradientSlot* slot = slot_of(original_of(impl));
   return slot != nullptr ? slot->grad : none;
 }
 
 Tensor& Tensor::mutable_grad() const {
+  unseen_by_guards(operand_impl(*this));
   TensorImpl& impl = original_of(operand_impl(*this));
   if (!impl.autograd) impl.autograd = std::make_unique<GradientSlot>();
   return slot_of(impl)->grad;

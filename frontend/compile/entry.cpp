@@ -424,6 +424,9 @@ std::optional<PureCall> Entry::look_at(const Invocation& invocation, const CallO
   if (!call.end || call.end->step->kind != follow::StepKind::Return) return refuse("the call did not return");
   for (const HostRead& read : invocation.reads()) {
     if (read.what == HostRead::What::Random) return refuse("random numbers are drawn");
+    if (read.what == HostRead::What::Version) return refuse("it asks how often a tensor was written");
+    if (read.what == HostRead::What::Unseen && argument_number(arguments, read.tensor) >= 0)
+      return refuse("it asks for the gradient of an argument, or whether that is a leaf");
     if (read.what == HostRead::What::Identity) return refuse("it asks whether an argument is, or shares memory with, another tensor");
   }
   for (int i = 0; i < invocation.external_count(); ++i) call.externals.push_back(argument_number(arguments, &invocation.external(i)));

@@ -69,7 +69,9 @@ void require_reads(guards::GuardSet& guards, std::span<const HostRead> reads, co
         }
         break;
       case HostRead::What::Identity:
-      case HostRead::What::Random: break;  // not skipped
+      case HostRead::What::Version:
+      case HostRead::What::Unseen:
+      case HostRead::What::Random: break;  // not skipped, where it matters
       case HostRead::What::Aliasing: guards.require_aliasing(call.tensors); break;
       case HostRead::What::Watched:
         guards.require_cell(guards::GuardKind::Watched, read.cell, read.version, read.name.empty() ? "a watched value" : read.name, "");

@@ -180,6 +180,28 @@ TEST(Skipping, StorageOffsetsAndAliasingThatHostCodeReads) {
   }
 }
 
+// Two arguments that the guards cannot tell apart.
+TEST(Skipping, LeavesGradientsAndVersionsOfArguments) {
+  const Tensor leaf = f32({1, 2}).requires_grad_(true), value = leaf * 2, detached = f32({1, 2}), other = f32({1, 2});
+  auto is_leaf = compile([](const Tensor& x) { return std::make_pair(x * 2, x.is_leaf()); }, {.pure = true});
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_TRUE(is_leaf(leaf).second) << i;
+    EXPECT_FALSE(is_leaf(value).second) << i;
+  }
+  detached.mutable_grad() = f32({10, 20});
+  other.mutable_grad() = f32({100, 200});
+  auto step = compile([](const Tensor& x) { return x + x.grad(); }, {.pure = true});
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_VALUES(step(detached), 11, 22) << i;
+    EXPECT_VALUES(step(other), 101, 202) << i;
+  }
+  auto version = compile([](const Tensor& x) { return std::make_pair(x * 2, x._version()); }, {.pure = true});
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(version(other).second, other._version()) << i;
+    other.mul_(1);
+  }
+}
+
 TEST(Skipping, TheNumberOfThreadsIsAFact) {
   const int before = get_num_threads();
   auto f = compile([](const Tensor& x) { return get_num_threads() == 1 ? x + 1 : x - 1; }, {.pure = true});

@@ -264,6 +264,78 @@ inline constexpr bool can_copy<std::map<K, T, More...>> = can_copy<T>;
 template <class K, class T, class... More>
 inline constexpr bool can_copy<std::unordered_map<K, T, More...>> = can_copy<T>;
 
+/// Whether a value may have parts that TAILOR_FIELDS does not list.
+template <class T>
+inline constexpr bool may_hide_parts = std::is_class_v<T> && !std::is_same_v<T, Tensor> && !std::is_same_v<T, Scalar> &&
+                                       !std::is_same_v<T, std::string> && !std::is_same_v<T, std::string_view>;
+template <class T>
+inline constexpr bool may_hide_parts<std::vector<T>> = may_hide_parts<T>;
+template <class T>
+inline constexpr bool may_hide_parts<std::optional<T>> = may_hide_parts<T>;
+template <class T, size_t N>
+inline constexpr bool may_hide_parts<std::array<T, N>> = may_hide_parts<T>;
+template <class... T>
+inline constexpr bool may_hide_parts<std::tuple<T...>> = (may_hide_parts<std::decay_t<T>> || ...);
+template <class A, class B>
+inline constexpr bool may_hide_parts<std::pair<A, B>> = may_hide_parts<std::decay_t<A>> || may_hide_parts<std::decay_t<B>>;
+template <class... T>
+inline constexpr bool may_hide_parts<std::variant<T...>> = (may_hide_parts<T> || ...);
+template <class K, class T, class... More>
+inline constexpr bool may_hide_parts<std::map<K, T, More...>> = may_hide_parts<T>;
+template <class K, class T, class... More>
+inline constexpr bool may_hide_parts<std::unordered_map<K, T, More...>> = may_hide_parts<T>;
+
+/// Makes `to` what `from` is, part by part: pointers and references to its parts stay good, as far as it has them still.
+template <class T>
+void give_parts(T& to, T& from) {
+  [[maybe_unused]] const auto each = [&]<size_t... I>(std::index_sequence<I...>, const auto& get) {
+    (give_parts(get(to, std::integral_constant<size_t, I>()), get(from, std::integral_constant<size_t, I>())), ...);
+  };
+  if constexpr (!std::is_move_assignable_v<T>) {  // a part of something that is: it was not assigned to
+  } else if constexpr (std::is_same_v<T, Tensor>) {
+    if (to.head() != from.head()) to = std::move(from);
+  } else if constexpr (is_instance_of<T, std::vector> && !std::is_same_v<T, std::vector<bool>>) {
+    if constexpr (std::is_move_assignable_v<typename T::value_type>) {
+      const size_t both = std::min(to.size(), from.size());
+      for (size_t i = 0; i < both; ++i) give_parts(to[i], from[i]);
+      to.erase(to.begin() + static_cast<ptrdiff_t>(both), to.end());
+      for (size_t i = both; i < from.size(); ++i) to.push_back(std::move(from[i]));
+    } else {
+      to = std::move(from);
+    }
+  } else if constexpr (is_std_array<T>) {
+    for (size_t i = 0; i < to.size(); ++i) give_parts(to[i], from[i]);
+  } else if constexpr (is_instance_of<T, std::tuple> || is_instance_of<T, std::pair>) {
+    each(std::make_index_sequence<std::tuple_size_v<T>>(), [](T& whole, auto i) -> auto& { return std::get<decltype(i)::value>(whole); });
+  } else if constexpr (is_instance_of<T, std::map> || is_instance_of<T, std::unordered_map>) {
+    std::erase_if(to, [&](const auto& entry) { return from.find(entry.first) == from.end(); });
+    for (auto& [key, part] : from) {
+      const auto known = to.find(key);
+      if (known != to.end())
+        give_parts(known->second, part);
+      else
+        to.emplace(key, std::move(part));
+    }
+  } else if constexpr (is_instance_of<T, std::optional>) {
+    if (to && from)
+      give_parts(*to, *from);
+    else
+      to = std::move(from);
+  } else if constexpr (is_instance_of<T, std::variant>) {
+    if (to.index() == from.index() && !to.valueless_by_exception())
+      std::visit([&]<class P>(P& part) { give_parts(part, *std::get_if<P>(&from)); }, to);
+    else
+      to = std::move(from);
+  } else if constexpr (std::is_class_v<T> && std::is_aggregate_v<T> && !HasFields<T>) {
+    each(std::make_index_sequence<boost::pfr::tuple_size_v<T>>(),
+         [](T& whole, auto i) -> auto& { return boost::pfr::get<decltype(i)::value>(whole); });
+  } else if constexpr (std::is_copy_assignable_v<T>) {  // containers keep their memory
+    to = std::as_const(from);
+  } else {
+    to = std::move(from);
+  }
+}
+
 /// What a run of scalars or structure words of a FlatValue stands for.
 struct PartName {
   enum class Role : uint8_t { Number, Enumerator, Text, Presence, Length, Alternative, IntegerKeys, TextKeys, OtherKeys };

@@ -10,6 +10,7 @@
 // nothing the body reads can go stale. `{.pure = true}` promises that the function depends on nothing but its arguments and
 // registered module state; hits then skip the body.
 
+#include <algorithm>
 #include <any>
 #include <functional>
 #include <memory>
@@ -19,6 +20,7 @@
 #include <type_traits>
 #include <typeinfo>
 #include <utility>
+#include <vector>
 
 #include "tailor/arguments.h"
 #include "tailor/explain.h"
@@ -108,11 +110,47 @@ void let_go([[maybe_unused]] std::remove_reference_t<A>& argument) noexcept {
   if constexpr (std::is_same_v<A, Tensor>) argument.point_at({});
 }
 
+/// A parameter that the body may assign to.
+template <class A>
+inline constexpr bool is_lent = std::is_lvalue_reference_v<A> && !std::is_const_v<std::remove_reference_t<A>>;
+
+/// Whether something that the body may assign to is, or is part of, another argument as well.
+template <class... Args>
+bool lent_twice(const std::remove_reference_t<Args>&... arguments) {
+  if constexpr (sizeof...(Args) > 1 && (is_lent<Args> || ...)) {
+    struct Place {
+      const void* begin;
+      const void* end;
+      bool lent;
+    };
+    std::vector<Place> places;
+    const auto add = [&]<class A>(std::type_identity<A>, const auto& argument) {
+      HandleFinder found;
+      walk(found, argument);
+      const void* const after = &argument + 1;
+      places.push_back({&argument, after, is_lent<A>});
+      for (const Tensor* handle : found.handles) {
+        const std::less<const void*> before;
+        if (before(handle, &argument) || !before(handle, after)) places.push_back({handle, handle + 1, is_lent<A>});
+      }
+    };
+    (add(std::type_identity<Args>(), arguments), ...);
+    std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) { return std::less<const void*>()(a.begin, b.begin); });
+    for (size_t i = 0; i < places.size(); ++i) {
+      for (size_t j = i + 1; j < places.size() && std::less<const void*>()(places[j].begin, places[i].end); ++j)
+        if (places[i].lent || places[j].lent) return true;
+    }
+  }
+  return false;
+}
+
 template <class R, class... Args>
 struct Frame {
   Callable<R, Args...>* user;
   std::tuple<Args&&...> args;
-  static constexpr bool kCanCopy = (can_copy<std::decay_t<Args>> && ...);
+  /// A copy that the body assigns to is given back.
+  static constexpr bool kCanCopy =
+      ((can_copy<std::decay_t<Args>> && (!is_lent<Args> || std::is_move_assignable_v<std::decay_t<Args>>)) && ...);
   using Copies = std::conditional_t<kCanCopy, std::tuple<std::decay_t<Args>...>, std::tuple<>>;
   std::optional<Copies> copies;
   using Result = std::conditional_t<std::is_void_v<R>, std::monostate, std::remove_cvref_t<R>>;
@@ -174,7 +212,7 @@ struct Frame {
   static void lent(void* p, FlatValue& out) {
     [[maybe_unused]] Flattener flattener{out};
     [[maybe_unused]] const auto one = [&]<class A>(std::type_identity<A>, const std::remove_reference_t<A>& a) {
-      if constexpr (std::is_lvalue_reference_v<A> && !std::is_const_v<std::remove_reference_t<A>>) walk(flattener, a);
+      if constexpr (is_lent<A>) walk(flattener, a);
     };
     const auto all = [&](auto&&... a) { (one(std::type_identity<Args>(), std::as_const(a)), ...); };
     if constexpr (kCanCopy) {
@@ -193,6 +231,7 @@ struct Frame {
           return true;
       };
       if (!std::apply([&](auto&&... a) { return (is_whole(std::as_const(a)) && ...); }, self.args)) return false;
+      if (std::apply([](const auto&... a) { return lent_twice<Args...>(a...); }, self.args)) return false;
       std::apply([&](auto&&... a) { self.copies.emplace(std::as_const(a)...); }, self.args);
       HandleFinder callers;
       std::apply([&](auto&&... a) { (walk(callers, std::as_const(a)), ...); }, self.args);
@@ -211,13 +250,13 @@ struct Frame {
     if (self.result) walk(substituter, *self.result);
     if constexpr (kCanCopy) {
       [[maybe_unused]] const auto give = [&]<class A>(std::type_identity<A>, auto& to, auto& from) {
-        using T = std::remove_reference_t<A>;
-        if constexpr (std::is_lvalue_reference_v<A> && std::is_move_assignable_v<T>) {
+        if constexpr (is_lent<A>) {
+          if (!assigned && !may_hide_parts<std::remove_reference_t<A>>) return;  // what is hidden may have changed unseen
           walk(substituter, from);
-          to = std::move(from);
+          give_parts(to, from);
         }
       };
-      if (assigned && self.copies) {
+      if (self.copies) {
         [&]<size_t... I>(std::index_sequence<I...>) {
           (give(std::type_identity<Args>(), std::get<I>(self.args), std::get<I>(*self.copies)), ...);
         }
