@@ -453,6 +453,10 @@ std::optional<PureCall> Entry::look_at(const Invocation& invocation, const CallO
     }
     call.results.push_back(from);
   }
+  std::vector<int> returned;
+  for (const SkipPlan::ResultTensor& r : call.results)
+    if (r.from == SkipPlan::ResultTensor::From::Output) returned.push_back(r.index);
+  if (!invocation.keeps_only(returned)) return refuse("a value outlives the call without being returned");
   call.prototype = ops.copy_result(ops.frame);
   if (!call.prototype.has_value()) return refuse("the result cannot be copied");
   return call;

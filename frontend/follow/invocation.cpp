@@ -79,6 +79,16 @@ follow::InputRef Invocation::describe(const TensorImpl& tensor) const {
   return {};
 }
 
+// A value that was published for good is the user's, and may have gone since.
+bool Invocation::keeps_only(std::span<const int> slots) const {
+  for (int i = 0; i < numbered_.slots; ++i) {
+    const follow::Value& value = values_.slot(i);
+    if (value.tensor == nullptr || (value.id != 0 && !has_handles(*value.tensor))) continue;
+    if (std::find(slots.begin(), slots.end(), i) == slots.end()) return false;
+  }
+  return true;
+}
+
 bool Invocation::is_held_elsewhere(const TensorImpl& external) const {
   const auto counted = std::count_if(held_.begin(), held_.end(), [&](const auto& h) { return h.get() == &external; });
   if (counted > 0) return external.use_count() > static_cast<uint32_t>(counted);

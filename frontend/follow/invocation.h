@@ -127,6 +127,8 @@ class alignas(64) Invocation final : public OpInterceptor, public TensorDirector
   TensorImpl& external(int i) const { return *values_.external(i).tensor; }
   /// Whether anybody but this call has a handle to an external.
   bool is_held_elsewhere(const TensorImpl& external) const;
+  /// After the last segment: whether user code keeps no other values of this call than those of these slots.
+  bool keeps_only(std::span<const int> slots) const;
   /// What keeps the instances of its path.
   const std::vector<std::shared_ptr<follow::Binding>>& bindings() const { return bindings_; }
   /// The numbers that its ops have taken, by number along the path.

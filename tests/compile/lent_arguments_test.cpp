@@ -44,7 +44,9 @@ TEST(LentArguments, OneIsAPartOfAnother) {
         one = one * 2;
         return all[0] + one;
       },
-      [] { return std::vector<Tensor>{full({4}, 2.0), full({4}, 3.0)}; },
+      [] {
+        return std::vector<Tensor>{full({4}, 2.0), full({4}, 3.0)};
+      },
       [](const auto& f, const auto& body, std::vector<Tensor>& mine, std::vector<Tensor>& eager) {
         EXPECT_TRUE(equal(f(mine, mine[0]), body(eager, eager[0])));
         EXPECT_TRUE(equal(mine[0], eager[0]));

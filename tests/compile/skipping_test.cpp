@@ -180,6 +180,20 @@ TEST(Skipping, StorageOffsetsAndAliasingThatHostCodeReads) {
   }
 }
 
+// Whoever reads what the body has put aside relies on the body: it is run, in sizes that were met and in others.
+TEST(Skipping, ValuesThatTheBodyPutsAside) {
+  Tensor value, view;
+  auto keep_value = compile([&](const Tensor& x) { return value = x * 2, x + 1; }, {.pure = true});
+  auto keep_view = compile([&](const Tensor& x) { return view = x.narrow(0, 0, 2), x + 1; }, {.pure = true});
+  for (int i = 0; i < 20; ++i) {
+    const Tensor x = full({i < 10 ? 3 : i}, 1.0 * i);
+    EXPECT_TRUE(equal(keep_value(x), x + 1)) << i;
+    EXPECT_TRUE(equal(value, x * 2)) << i;
+    EXPECT_TRUE(equal(keep_view(x), x + 1)) << i;
+    EXPECT_TRUE(equal(view, x.narrow(0, 0, 2)) && view.is_alias_of(x)) << i;
+  }
+}
+
 // Two arguments that the guards cannot tell apart.
 TEST(Skipping, LeavesGradientsAndVersionsOfArguments) {
   const Tensor leaf = f32({1, 2}).requires_grad_(true), value = leaf * 2, detached = f32({1, 2}), other = f32({1, 2});

@@ -306,7 +306,8 @@ void give_parts(T& to, T& from) {
   } else if constexpr (is_std_array<T>) {
     for (size_t i = 0; i < to.size(); ++i) give_parts(to[i], from[i]);
   } else if constexpr (is_instance_of<T, std::tuple> || is_instance_of<T, std::pair>) {
-    each(std::make_index_sequence<std::tuple_size_v<T>>(), [](T& whole, auto i) -> auto& { return std::get<decltype(i)::value>(whole); });
+    each(
+        std::make_index_sequence<std::tuple_size_v<T>>(), [](T & whole, auto i) -> auto& { return std::get<decltype(i)::value>(whole); });
   } else if constexpr (is_instance_of<T, std::map> || is_instance_of<T, std::unordered_map>) {
     std::erase_if(to, [&](const auto& entry) { return from.find(entry.first) == from.end(); });
     for (auto& [key, part] : from) {
@@ -327,8 +328,9 @@ void give_parts(T& to, T& from) {
     else
       to = std::move(from);
   } else if constexpr (std::is_class_v<T> && std::is_aggregate_v<T> && !HasFields<T>) {
-    each(std::make_index_sequence<boost::pfr::tuple_size_v<T>>(),
-         [](T& whole, auto i) -> auto& { return boost::pfr::get<decltype(i)::value>(whole); });
+    each(
+        std::make_index_sequence<boost::pfr::tuple_size_v<T>>(),
+        [](T & whole, auto i) -> auto& { return boost::pfr::get<decltype(i)::value>(whole); });
   } else if constexpr (std::is_copy_assignable_v<T>) {  // containers keep their memory
     to = std::as_const(from);
   } else {
