@@ -5,6 +5,8 @@
 // variant of these, and aggregates of these (by reflection). A class with constructors names its members:
 //
 //   struct State { State(int n); Tensor h; int step; TAILOR_FIELDS(State, h, step) };
+//
+// So does an aggregate with a std::array of tensors for g++ 12, whose reflection ends in an internal compiler error there.
 
 #include <algorithm>
 #include <array>

@@ -280,7 +280,8 @@ class Compiled<R(Args...)> {
   Compiled(std::shared_ptr<detail::Callable<R, Args...>> user, std::shared_ptr<detail::CompiledFunction> function)
       : user_(std::move(user)), function_(std::move(function)) {}
 
-  R operator()(Args... args) const {
+  /// A result that the function returns by reference is a value.
+  std::remove_cvref_t<R> operator()(Args... args) const {
     if (detail::inside_compiled_call()) return user_->call(std::forward<Args>(args)...);
     detail::FlatValue& flat = detail::thread_arguments();
     flat.clear();
@@ -370,7 +371,8 @@ struct ForwardCall<M, R(A...)> {
 
 /// Compiles a function pointer, a functor or lambda (also move-only and mutable ones; `std::ref` of one that the caller keeps), a
 /// `std::shared_ptr` to a module or a module holder (held), or an lvalue module (the caller keeps it alive). The result has the function's
-/// own signature. Nothing is compiled before the first call. Types that cannot be guarded are a compile-time error that says what to do.
+/// own signature, but for results by reference, which are values. Nothing is compiled before the first call. Types that cannot be guarded
+/// are a compile-time error that says what to do.
 template <class F>
 auto compile(F&& fn, CompileOptions options = {}, std::source_location where = std::source_location::current()) {
   using T = std::decay_t<F>;
