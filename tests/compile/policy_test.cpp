@@ -6,7 +6,6 @@
 
 #include <barrier>
 #include <cmath>
-#include <mutex>
 #include <thread>
 
 #include "frontend/compile/policy.h"
