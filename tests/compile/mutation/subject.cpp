@@ -149,7 +149,7 @@ Results layers(W& w, const T& x, const T&, const A& a) {
   NetImpl& net = *w.net;
   T t = net.fc(x.to(kFloat32).nan_to_num(0, 1, -1).clamp(-10, 10).reshape({-1, 4}));
   if (t.size(0) > 1) t = net.norm(t.clamp(-100, 100));
-  t = gelu(t) * net.gain.nan_to_num(0, 1, -1);
+  t = gelu(t) * net.gain.nan_to_num(0, 1, -1).clamp(-10, 10);  // what a sum rounds must not decide the result
   return {softmax(t, -1), t.sum(0), t.mean() * a.scale};
 }
 
