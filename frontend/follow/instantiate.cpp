@@ -39,6 +39,13 @@ bool is_special(const ir::AttrRef& number) { return number.kind == ir::AttrRef::
 
 }  // namespace
 
+bool Invocation::is_bound(const TensorImpl& tensor) const {
+  for (int i = 0; i < numbered_.externals; ++i) {
+    if (values_.external(i).tensor == &tensor && values_.external(i).id == tensor.id) return true;
+  }
+  return false;
+}
+
 /// Whether the call may be `step` in other sizes; `exactly`: with the attributes recorded.
 bool Invocation::is_instance_of(const Step& step, const OpCall& call, bool exactly) const {
   if (step.kind != StepKind::Op || step.op != &call.op || step.inplace != call.inplace) return false;
@@ -70,7 +77,10 @@ bool Invocation::is_instance_of(const Step& step, const OpCall& call, bool exact
                                           [&](const RecordedOperand& o) { return o.kind == Kind::External && o.index == recorded.index; });
           if (got.tensor != call.operands[static_cast<size_t>(first - step.operands.begin())].tensor) return false;
         } else {
-          if (is_own_slot(*got.tensor)) return false;
+          // A tensor that has a number keeps it, so that this is another step.
+          if (is_own_slot(*got.tensor) || is_bound(*got.tensor)) return false;
+          const auto same = [&](const Operand& o) { return o.is_tensor() && o.tensor == got.tensor; };
+          if (std::any_of(call.operands.begin(), call.operands.begin() + static_cast<std::ptrdiff_t>(i), same)) return false;
           if (!differs_in_size_only(step.external_specs[static_cast<size_t>(recorded.index - step.first_external)], got.tensor->spec))
             return false;
           bound = recorded.index + 1;

@@ -155,6 +155,7 @@ class alignas(64) Invocation final : public OpInterceptor, public TensorDirector
   bool bind_external(TensorImpl& tensor, const follow::Instance& instance, int index, std::source_location where);
   bool looks_elsewhere(const follow::Instance& instance, const OpCall& call) const;
   follow::Instance* instantiate(const OpCall& call);
+  bool is_bound(const TensorImpl& tensor) const;
   bool is_instance_of(const follow::Step& step, const OpCall& call, bool exactly) const;
   std::unique_ptr<follow::Instance> infer_instance(follow::Step& step, const OpCall& call) const;
   follow::Step* step_in_other_sizes(const OpCall& call, bool* fork) const;
