@@ -44,8 +44,9 @@ Instance* Invocation::match(const OpCall& call, Match* how) {
     }
   }
   Instance* const fresh = instantiate(call);
-  if (fresh) *how = matches(*fresh, call);
-  return fresh && *how != Match::No ? fresh : nullptr;
+  if (fresh == nullptr || (*how = matches(*fresh, call)) != Match::No) return fresh;
+  leave_forks();
+  return nullptr;
 }
 
 // First touch: the description is the guard, and the value is what it is now.

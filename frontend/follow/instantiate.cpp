@@ -39,13 +39,6 @@ bool is_special(const ir::AttrRef& number) { return number.kind == ir::AttrRef::
 
 }  // namespace
 
-bool Invocation::is_bound(const TensorImpl& tensor) const {
-  for (int i = 0; i < numbered_.externals; ++i) {
-    if (values_.external(i).tensor == &tensor && values_.external(i).id == tensor.id) return true;
-  }
-  return false;
-}
-
 /// Whether the call may be `step` in other sizes; `exactly`: with the attributes recorded.
 bool Invocation::is_instance_of(const Step& step, const OpCall& call, bool exactly) const {
   if (step.kind != StepKind::Op || step.op != &call.op || step.inplace != call.inplace) return false;
@@ -77,10 +70,7 @@ bool Invocation::is_instance_of(const Step& step, const OpCall& call, bool exact
                                           [&](const RecordedOperand& o) { return o.kind == Kind::External && o.index == recorded.index; });
           if (got.tensor != call.operands[static_cast<size_t>(first - step.operands.begin())].tensor) return false;
         } else {
-          // A tensor that has a number keeps it, so that this is another step.
-          if (is_own_slot(*got.tensor) || is_bound(*got.tensor)) return false;
-          const auto same = [&](const Operand& o) { return o.is_tensor() && o.tensor == got.tensor; };
-          if (std::any_of(call.operands.begin(), call.operands.begin() + static_cast<std::ptrdiff_t>(i), same)) return false;
+          if (is_own_slot(*got.tensor)) return false;
           if (!differs_in_size_only(step.external_specs[static_cast<size_t>(recorded.index - step.first_external)], got.tensor->spec))
             return false;
           bound = recorded.index + 1;
@@ -176,6 +166,11 @@ Instance* Invocation::instantiate(const OpCall& call) {
   std::unique_ptr<Instance> fresh = infer_instance(*step, call);
   if (!fresh) return nullptr;
   return add_instance(std::move(fresh), fork);
+}
+
+// What joins the tree from here on belongs to what this path began with, or to the last fork that it has taken.
+void Invocation::leave_forks() noexcept {
+  while (bindings_.size() > 1 && std::find(path_.begin(), path_.end(), binding().first()) == path_.end()) bindings_.pop_back();
 }
 
 Instance* Invocation::add_instance(std::unique_ptr<Instance> fresh, bool fork) {

@@ -155,11 +155,11 @@ class alignas(64) Invocation final : public OpInterceptor, public TensorDirector
   bool bind_external(TensorImpl& tensor, const follow::Instance& instance, int index, std::source_location where);
   bool looks_elsewhere(const follow::Instance& instance, const OpCall& call) const;
   follow::Instance* instantiate(const OpCall& call);
-  bool is_bound(const TensorImpl& tensor) const;
   bool is_instance_of(const follow::Step& step, const OpCall& call, bool exactly) const;
   std::unique_ptr<follow::Instance> infer_instance(follow::Step& step, const OpCall& call) const;
   follow::Step* step_in_other_sizes(const OpCall& call, bool* fork) const;
   follow::Instance* add_instance(std::unique_ptr<follow::Instance> fresh, bool fork);
+  void leave_forks() noexcept;
   bool is_own_slot(const TensorImpl& tensor) const {
     if (tensor.invocation.load(std::memory_order_relaxed) != this || tensor.slot < 0 || tensor.slot >= numbered_.slots) return false;
     const follow::Value& known = values_.slot(tensor.slot);

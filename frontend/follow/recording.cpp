@@ -110,6 +110,7 @@ void Invocation::drop_unexecuted() noexcept {
   numbered_.slots = failed.first_slot;
   numbered_.externals = failed.first_external;
   path_.cut(executed_);
+  leave_forks();
   cursor_ = path_.empty() ? bindings_.front()->first() : path_.back();
   aim();
 }
@@ -218,7 +219,7 @@ std::vector<Tensor> Invocation::record(const OpCall& call) {
   recorded_ = true;
   const int bound_before = numbered_.externals;
   bool fork = false;
-  Step* const known = step_in_other_sizes(call, &fork);
+  Step* known = step_in_other_sizes(call, &fork);
   auto step = std::make_unique<Step>();
   auto instance = std::make_unique<Instance>();
   step->kind = StepKind::Op;
@@ -247,6 +248,8 @@ std::vector<Tensor> Invocation::record(const OpCall& call) {
     }
     step->operands.push_back(recorded);
   }
+  // Following, a tensor may be two externals of one step; here it keeps the number that it has, and what comes after counts on that.
+  if (known && !follow::same_operands(*known, *step)) known = nullptr, fork = false;
   if ((call.inplace || call.op.kind == ir::OpKind::View) && step->operands[0].kind == Kind::External && GradMode::is_enabled() &&
       call.operands[0].tensor->spec.requires_grad) {
     step->reads_leaf = true;
@@ -293,6 +296,7 @@ std::vector<Tensor> Invocation::record(const OpCall& call) {
     added_instance = tree_.add(binding(), cursor_, std::move(step), std::move(instance));
   }
   Step* const added = added_instance->step;
+  internal_check(added->external_count() == numbered_.externals, call.op.name, " is a step that has numbered other tensors");
   if (!first_new_step_) first_new_step_ = added;
   {
     std::lock_guard lock(mutex_);

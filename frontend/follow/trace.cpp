@@ -6,7 +6,6 @@
 #include "tailor/tensor_handle.h"
 
 namespace tailor::follow {
-namespace {
 
 bool same_operands(const Step& a, const Step& b) {
   if (a.operands.size() != b.operands.size()) return false;
@@ -17,6 +16,8 @@ bool same_operands(const Step& a, const Step& b) {
   }
   return true;
 }
+
+namespace {
 
 bool same_step(const Step& a, const Step& b) {
   return a.kind == b.kind && a.op == b.op && a.inplace == b.inplace && a.ambient_mask == b.ambient_mask &&

@@ -82,6 +82,9 @@ struct Step {
   std::atomic<Step*> first_child{nullptr}, next_sibling{nullptr};
 };
 
+/// Whether two steps have the same numbers for operands, and scalars of the same kinds.
+bool same_operands(const Step& a, const Step& b);
+
 /// Numbers that a call needs room for.
 struct Room {
   size_t slots = 0, externals = 0, scalars = 0;

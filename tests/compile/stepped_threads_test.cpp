@@ -12,11 +12,13 @@
 #include "frontend/follow/invocation.h"
 #include "runtime/log.h"
 #include "support/expect.h"
+#include "support/plain_host.h"
 
 namespace tailor {
 namespace {
 
 using testing::f32;
+using Host = testing::PlainHost;
 
 void wait_until(const std::function<bool()>& done) {
   while (!done()) std::this_thread::yield();
@@ -139,36 +141,6 @@ TEST(Waiting, SharedMemoryCompilesNothing) {
 
 // ---- numbers that are lifted while another thread compiles -----------------------------------------------------------------
 
-struct Host final : follow::EntryHost {
-  std::function<void()> between;  // called while a segment is being put together
-  int compiled = 0;
-
-  std::string function_name() const override {
-    if (between) between();
-    return "f";
-  }
-  jit::CompileOptions compile_options() const override {
-    jit::CompileOptions options;
-    options.backend = jit::Backend::Interpreter;
-    return options;
-  }
-  bool fullgraph() const override { return false; }
-  bool suppress_errors() const override { return false; }
-  bool may_compile() override { return true; }
-  bool compile_later(std::function<void()>) override { return false; }
-  bool wait_for_compile() const override { return false; }
-  bool dynamic() const override { return true; }
-  bool all_dynamic() const override { return false; }
-  void on_variant_compiled(const follow::Variant&, bool) override { ++compiled; }
-  void on_op_by_op(std::string_view) override {}
-  void on_escape(std::source_location, std::string_view) override {}
-  void on_difference(const follow::Difference&) override {}
-  void on_compile_failure(std::string_view) override {}
-  void on_symbolic_compiled(const follow::SymbolicForm&) override {}
-  void on_symbolic_given_up(std::string_view) override {}
-  std::string argument_path(int argument) const override { return "args[" + std::to_string(argument) + "]"; }
-};
-
 // The numbers of a call are noted; another call shows that one of them varies; only then is the program made. What it takes for an
 // argument and what it takes for constant is of one moment: else the first call's number would be served to everybody.
 TEST(Lifting, WhileAnotherThreadPutsASegmentTogether) {
@@ -250,6 +222,41 @@ TEST(Lifting, IsMarkedAndCountedAtOnce) {
   EXPECT_EQ(mul.lifted.load(), 1u);
   EXPECT_EQ(tree.lifts.load(), 1u);
   call(3, false);
+}
+
+// ---- paths that another thread records meanwhile -----------------------------------------------------------------------------
+
+// A call has left the recorded paths; before it records, another one records the very op it is at. What was a tensor of its own there has a
+// number already here: it is no instance of that step, which would number one tensor more than this call has.
+TEST(Recording, WhatAnotherThreadHasJustRecordedWithMoreTensors) {
+  follow::TraceTree tree;
+  Host host;
+  const Tensor x = arange(4, kFloat32).view({2, 2}), other = ones({2, 3});
+  using Op = Tensor (*)(const Tensor&);
+  const Op ways[] = {[](const Tensor& t) { return relu(t); }, [](const Tensor& t) { return exp(t); },  [](const Tensor& t) { return neg(t); },
+                     [](const Tensor& t) { return abs(t); },  [](const Tensor& t) { return sqrt(t); }, [](const Tensor& t) { return sin(t); },
+                     [](const Tensor& t) { return cos(t); },  [](const Tensor& t) { return tanh(t); }};
+  const auto call = [&](Op way, const Tensor& factor) {
+    Invocation invocation(tree, host);
+    TensorHead* const arguments[] = {x.head()};
+    invocation.begin(arguments);
+    current_interceptor() = &invocation;
+    Tensor y = x + 1;
+    y = way != nullptr ? way(y) : mm(y, factor);
+    current_interceptor() = nullptr;
+    invocation.finish();
+    invocation.end();
+    EXPECT_TRUE(equal(y, way != nullptr ? way(x + 1) : mm(x + 1, factor)));
+  };
+  for (const Op way : ways) call(way, {});  // so many that what they begin with becomes a part
+  bool stepped = false;
+  host.at_difference = [&] {
+    if (!std::exchange(stepped, true)) std::thread([&] { call(nullptr, other); }).join();
+  };
+  call(nullptr, x);
+  ASSERT_TRUE(stepped);
+  for (int round = 0; round < 3; ++round)
+    for (const Tensor& factor : {other, x, ones({2, 5})}) call(nullptr, factor);
 }
 
 }  // namespace
