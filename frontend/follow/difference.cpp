@@ -101,6 +101,16 @@ Difference number_that_varies(const Step& step, int bit, const Scalar& recorded,
   return d;
 }
 
+const Instance* most_like(const Instance& here, const OpCall* got) {
+  const Instance* most = here.hot.load(std::memory_order_acquire);
+  if (got == nullptr) return most;
+  const auto is_like = [&](const Instance* way) { return way != nullptr && way->step->kind == StepKind::Op && way->step->op == &got->op; };
+  for (const Instance* child = here.first_child.load(); child && !is_like(most); child = child->next_sibling.load()) {
+    if (is_like(child)) most = child;
+  }
+  return most;
+}
+
 Difference number_of_step_that_varies(const Instance& seen, const OpCall& got) {
   Difference d = at(*seen.step);
   d.kind = Difference::Kind::Lift;

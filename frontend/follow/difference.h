@@ -27,9 +27,12 @@ struct Difference {
   std::string condition() const { return "step " + std::to_string(step) + ": " + what + " == " + expected; }
 };
 
-/// `bit`: which scalar operand, or Step::kViewOffsetBit.
+/// Of several ways that have been taken from here, the one that is most like this op (null: none) says most; else the last. Null where
+/// none has been taken. Other threads may be adding some.
+const Instance* most_like(const Instance& here, const OpCall* got);
 /// An integer of a step that shapes its result is another one.
 Difference number_of_step_that_varies(const Instance& seen, const OpCall& got);
+/// `bit`: which scalar operand, or Step::kViewOffsetBit.
 Difference number_that_varies(const Step& step, int bit, const Scalar& recorded, const Scalar& got);
 /// The recorded step that is expected here, and the op that came.
 Difference other_path(const Instance& expected, const OpCall& got);

@@ -61,11 +61,7 @@ uint64_t modes_that_matter(const OpCall& call, std::span<const ir::TensorSpec> r
 }  // namespace
 
 void Invocation::diverge(const OpCall* call, StepKind kind, std::source_location where) {
-  // Of several ways that have been taken here, the one that is most like this one says most; else the last.
-  const Instance* expected = cursor_->hot.load(std::memory_order_relaxed);
-  for (const Instance* child = cursor_->first_child.load(); call && child; child = child->next_sibling.load()) {
-    if (child->step->kind == StepKind::Op && child->step->op == &call->op && expected->step->op != &call->op) expected = child;
-  }
+  const Instance* const expected = follow::most_like(*cursor_, call);
   if (expected)
     host_.on_difference(call ? follow::other_path(*expected, *call) : follow::other_path(*expected, kind == StepKind::Return, where));
   all_compiled_ = false;

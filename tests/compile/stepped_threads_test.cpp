@@ -259,5 +259,22 @@ TEST(Recording, WhatAnotherThreadHasJustRecordedWithMoreTensors) {
     for (const Tensor& factor : {other, x, ones({2, 5})}) call(nullptr, factor);
 }
 
+// A way that another thread is adding can be met before it counts as the one taken last.
+TEST(Recording, AWayThatIsJustBeingAdded) {
+  const ir::OpDef& relu = *ir::find_op("relu");
+  const OpCall call{relu, {}, {}, false, {}};
+  follow::Step step;
+  step.kind = follow::StepKind::Op;
+  step.op = &relu;
+  follow::Instance here, child;
+  child.step = &step;
+  EXPECT_EQ(follow::most_like(here, &call), nullptr);
+  here.first_child = &child;
+  EXPECT_EQ(follow::most_like(here, &call), &child);
+  EXPECT_EQ(follow::most_like(here, nullptr), nullptr);
+  here.hot = &child;
+  EXPECT_EQ(follow::most_like(here, nullptr), &child);
+}
+
 }  // namespace
 }  // namespace tailor
