@@ -258,6 +258,17 @@ bool Invocation::sizes_vary(Instance& end, std::vector<follow::SegmentFacts>& ca
   return true;
 }
 
+/// What a compiled form takes and gives is there in this call.
+void Invocation::check_numbers(const Variant& variant) const {
+  for (const follow::InputRef& input : variant.inputs) {
+    internal_check(input.index >= 0 && input.index < (input.slot ? segment_first_slot_ : numbered_.externals), "a segment takes ",
+                   input.slot ? "value " : "external ", input.index, ", which the call has not met");
+  }
+  for (int output : variant.outputs)
+    internal_check(output >= segment_first_slot_ && output < numbered_.slots, "a segment gives value ", output,
+                   ", which is none of its own");
+}
+
 void Invocation::compile_variant(Instance& end) {
   // Whoever compiles in this tree meanwhile may be at the very same segment. This call has its values already, but the thread's next one
   // would run op by op as well: where calls wait, it waits here.
@@ -283,6 +294,7 @@ void Invocation::compile_variant(Instance& end) {
     }
     std::vector<follow::SizeMark> marks = size_marks(calls.back());
     auto variant = follow::build_segment(segment(), segment_first_slot_, outputs, calls.back(), external_names(), host_.function_name());
+    check_numbers(*variant);
     variant->lifts_seen = lifts_seen;
     note_outputs(*variant, segment_first_slot_, numbered_.slots);
     if (writes_and_may_fail_later(variant->graph, !variant->written.empty())) {

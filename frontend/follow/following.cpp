@@ -198,7 +198,9 @@ void Invocation::advance(Instance& instance, const OpCall& call, Match how) {
     written.description_changed();
     redescribed(step);
   }
-  if (step.written_external >= 0) external(step.written_external).storage->pending.store(this, std::memory_order_relaxed);
+  if (step.inplace) {
+    if (Storage* const written = written_storage(step)) written->pending.store(this, std::memory_order_relaxed);
+  }
   make_lazy(instance);
   numbered_ = {static_cast<int>(step.slots_after), static_cast<int>(step.externals_after)};
   go_on_to(instance);
@@ -309,11 +311,13 @@ std::vector<Tensor> Invocation::op_many(const OpCall& call) {
   return record(call);
 }
 
-// What is written before an op that fails on its data stays written: such an op and a write that shows outside are not in one segment.
+// What is written before an op that fails on its data stays written: such an op and a write that shows outside of the segment are not in
+// one.
 bool Invocation::must_begin_segment(const OpCall& call) const {
   if (!call.op.can_fail_on_data && !call.op.pointwise.can_fail) return false;
   for (size_t s = segment_begin_; s < path_.size(); ++s) {
-    if (step_at(s).written_external >= 0) return true;
+    const Step& step = step_at(s);
+    if (step.written_external >= 0 || (step.written_slot >= 0 && step.written_slot < segment_first_slot_)) return true;
   }
   return false;
 }

@@ -163,6 +163,8 @@ Instance* Invocation::instantiate(const OpCall& call) {
   bool fork = false;
   Step* step = step_in_other_sizes(call, &fork);
   if (!step) return nullptr;
+  internal_check(step->first_slot == numbered_.slots && step->first_external == numbered_.externals, call.op.name,
+                 " is a step of paths that have numbered other tensors");
   std::unique_ptr<Instance> fresh = infer_instance(*step, call);
   if (!fresh) return nullptr;
   return add_instance(std::move(fresh), fork);
@@ -173,8 +175,14 @@ void Invocation::leave_forks() noexcept {
   while (bindings_.size() > 1 && std::find(path_.begin(), path_.end(), binding().first()) == path_.end()) bindings_.pop_back();
 }
 
+follow::Binding& Invocation::binding_to_join() {
+  internal_check(bindings_.size() == 1 || std::find(path_.begin(), path_.end(), binding().first()) != path_.end(),
+                 "what is recorded would go with sizes that the call has not come by");
+  return binding();
+}
+
 Instance* Invocation::add_instance(std::unique_ptr<Instance> fresh, bool fork) {
-  if (!fork) return tree_.add(binding(), cursor_, std::move(fresh));
+  if (!fork) return tree_.add(binding_to_join(), cursor_, std::move(fresh));
   bindings_.push_back(tree_.fork(cursor_, std::move(fresh)));
   return binding().first();
 }

@@ -188,6 +188,7 @@ class alignas(64) Invocation final : public OpInterceptor, public TensorDirector
   void make_lazy(const follow::Instance& instance);
   void redescribed(const follow::Step& step);
   follow::Binding& binding() { return *bindings_.back(); }
+  follow::Binding& binding_to_join();
   follow::Step& step_at(size_t i) const { return *path_[i]->step; }
   std::vector<Tensor> record(const OpCall& call);
   void diverge(const OpCall* call, follow::StepKind kind, std::source_location where);
@@ -223,10 +224,14 @@ class alignas(64) Invocation final : public OpInterceptor, public TensorDirector
   std::vector<ir::TensorSpec> output_specs(std::span<const int> outputs) const;
   bool sizes_vary(follow::Instance& end, std::vector<follow::SegmentFacts>& calls, std::span<const follow::SizeMark> marks);
   std::vector<int> lasting_inputs(const follow::Variant& variant) const;
+  void check_numbers(const follow::Variant& variant) const;
   void compile_variant(follow::Instance& end);
   void note_variant(const follow::Instance& end);
   std::vector<int> alive_slots() const;
   int root_external(follow::RecordedOperand tensor) const;
+  int root_slot(int slot) const;
+  const follow::Step& maker(int slot) const;
+  Storage* written_storage(const follow::Step& step) const;
   int external_number(TensorImpl& tensor, follow::Step& step, follow::Instance& instance);
   void start_next_segment();
   void drop_dead_slots();

@@ -22,8 +22,11 @@ bool Invocation::is_on_lent(const OpCall& call) const {
 
 std::vector<Tensor> Invocation::run_at_once(const OpCall& call) {
   // What is pending comes first: it may be an operand, and it may read or write what this op writes.
-  const auto lazy = [](const Operand& o) { return o.is_tensor() && o.tensor->is_lazy(); };
-  if (call.inplace || std::any_of(call.operands.begin(), call.operands.end(), lazy))
+  const auto waits = [this](const Operand& o) {
+    if (!o.is_tensor()) return false;
+    return o.tensor->is_lazy() || (o.tensor->storage && o.tensor->storage->pending.load(std::memory_order_relaxed) == this);
+  };
+  if (call.inplace || std::any_of(call.operands.begin(), call.operands.end(), waits))
     host_access(*call.operands[0].tensor, call.inplace, call.where);
   if (size_reads_) size_reads_->give_up();  // no step says what it does in other sizes
   return run_eager_many(call);

@@ -76,7 +76,7 @@ void Invocation::begin_in_parts() {
   if (end == nullptr) {
     auto step = std::make_unique<Step>();
     step->kind = StepKind::Escape;
-    end = tree_.add(binding(), cursor_, std::move(step), std::make_unique<Instance>());
+    end = tree_.add(binding_to_join(), cursor_, std::move(step), std::make_unique<Instance>());
   }
   go_on_to(*end);
   start_next_segment();

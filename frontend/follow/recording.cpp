@@ -96,8 +96,7 @@ void Invocation::drop_unexecuted() noexcept {
   const Step& failed = step_at(executed_);
   for (size_t s = executed_; s < path_.size(); ++s) {
     void* mine = this;
-    const int written = step_at(s).written_external;
-    if (written >= 0) external(written).storage->pending.compare_exchange_strong(mine, nullptr);
+    if (Storage* const written = written_storage(step_at(s))) written->pending.compare_exchange_strong(mine, nullptr);
   }
   for (int i = failed.first_slot; i < numbered_.slots; ++i) {
     if (slot(i).is_lazy()) slot(i).invocation.store(nullptr, std::memory_order_relaxed);  // says so when it is read
@@ -153,7 +152,9 @@ void Invocation::execute(Instance& instance) {
   }
   const std::vector<ir::AttrRef> attrs(instance.attrs.begin(), instance.attrs.end());
   // Before the write, so that the write itself does not wait for this call.
-  if (step.written_external >= 0) external(step.written_external).storage->pending.store(nullptr, std::memory_order_release);
+  if (step.inplace) {
+    if (Storage* const written = written_storage(step)) written->pending.store(nullptr, std::memory_order_release);
+  }
   const OpCall call{*step.op, operands, attrs, step.inplace, step.where};
   const std::vector<Tensor> results = run_eager_many(call);
   if (step.inplace) return;
@@ -195,12 +196,28 @@ int Invocation::external_number(TensorImpl& tensor, Step& step, Instance& instan
 // The external whose memory a tensor shows: itself, or what it is a view of; -1 for memory of this call.
 int Invocation::root_external(RecordedOperand tensor) const {
   while (tensor.kind == Kind::Slot) {
-    const auto maker =
-        std::partition_point(path_.begin(), path_.end(), [&](const Instance* i) { return i->step->slot_count() <= tensor.index; });
-    if (!(*maker)->step->is_view) return -1;
-    tensor = (*maker)->step->operands[0];
+    const Step& made = maker(tensor.index);
+    if (!made.is_view) return -1;
+    tensor = made.operands[0];
   }
   return tensor.kind == Kind::External ? tensor.index : -1;
+}
+
+// The value whose memory a value that is no view of an external shows: one of an earlier segment, or what this segment allocates.
+int Invocation::root_slot(int slot) const {
+  while (slot >= segment_first_slot_ && maker(slot).is_view) slot = maker(slot).operands[0].index;
+  return slot;
+}
+
+const Step& Invocation::maker(int slot) const {
+  return *(*std::partition_point(path_.begin(), path_.end(), [slot](const Instance* i) { return i->step->slot_count() <= slot; }))->step;
+}
+
+// The memory that an in-place step writes; null where it is not there yet, so that nobody can ask for it without this call.
+Storage* Invocation::written_storage(const Step& step) const {
+  if (step.written_external >= 0) return external(step.written_external).storage.get();
+  if (step.written_slot < 0 || slot(step.written_slot).is_lazy()) return nullptr;
+  return slot(step.written_slot).storage.get();
 }
 
 std::vector<Tensor> Invocation::record(const OpCall& call) {
@@ -271,6 +288,7 @@ std::vector<Tensor> Invocation::record(const OpCall& call) {
   }
   if (call.inplace) {
     step->written_external = root_external(step->operands[0]);
+    if (step->written_external < 0) step->written_slot = root_slot(step->operands[0].index);
     if (call.operands[0].tensor->id != id_before) {
       step->spreads_grad = true;
       redescribed(*step);
@@ -289,7 +307,7 @@ std::vector<Tensor> Invocation::record(const OpCall& call) {
     instance->step = known;
     added_instance = add_instance(std::move(instance), fork);
   } else {
-    added_instance = tree_.add(binding(), cursor_, std::move(step), std::move(instance));
+    added_instance = tree_.add(binding_to_join(), cursor_, std::move(step), std::move(instance));
   }
   Step* const added = added_instance->step;
   internal_check(added->external_count() == numbered_.externals, call.op.name, " is a step that has numbered other tensors");

@@ -36,7 +36,7 @@ Instance* Invocation::find_end(StepKind kind) {
     if (step->kind != kind) continue;
     auto instance = std::make_unique<Instance>();
     instance->step = step;
-    return tree_.add(binding(), cursor_, std::move(instance));
+    return tree_.add(binding_to_join(), cursor_, std::move(instance));
   }
   return nullptr;
 }
@@ -56,7 +56,7 @@ void Invocation::end_segment(StepKind kind, std::source_location where, std::str
     step->first_external = numbered_.externals;
     step->first_scalar = path_.empty() ? 0 : path_.back()->step->scalar_count();
     if (kind == StepKind::Escape) host_.on_escape(where, why);
-    end = tree_.add(binding(), cursor_, std::move(step), std::make_unique<Instance>());
+    end = tree_.add(binding_to_join(), cursor_, std::move(step), std::make_unique<Instance>());
     if (!first_new_step_) first_new_step_ = end->step;
   }
   if (mode_ == Mode::Following) {

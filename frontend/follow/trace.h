@@ -53,6 +53,7 @@ struct Step {
   Step* parent = nullptr;
   std::vector<int> external_arguments;  // externals touched here for the first time: their numbers among the arguments, or -1
   int written_external = -1;            // in-place: the external whose storage is written, if any
+  int written_slot = -1;                // in-place, otherwise: the value whose storage is written, as far as its segment can tell
   uint32_t leaf_flags = 0;              // in-place ops and views of an external that requires gradients: what kind of leaf it was
   std::vector<uint32_t> output_flags;   // TensorHead flags that say how gradients flow to each output
   std::source_location where;
