@@ -171,11 +171,10 @@ std::vector<AheadUnit> ahead_units(const Program& program, std::span<const Launc
   return Units(program, launches, steady).find();
 }
 
-std::string unit_name(const AheadUnit& unit, std::span<const Launch> launches, std::span<const Block> blocks,
+std::string unit_name(const AheadUnit& unit, std::span<const Launch> launches, std::span<const Block> blocks, int first_scalar,
                       std::span<const int64_t> more_scalars) {
   std::string name = "ahead";
   const auto add = [&](int64_t n) { name += " " + std::to_string(n); };
-  for (const int64_t s : more_scalars) add(s);
   for (const int b : unit.blocks) add(blocks[static_cast<size_t>(b)].bytes);
   for (const int i : unit.launches) {
     add(i);
@@ -184,15 +183,19 @@ std::string unit_name(const AheadUnit& unit, std::span<const Launch> launches, s
     if (const auto* nest = std::get_if<NestLaunch>(&launch)) {
       add(nest->extent);
       for (int64_t s = 0; s < nest->nest->size_params; ++s) add(nest->sizes[s]);
+      for (const Expr& e : nest->nest->exprs)  // those of other launches may follow from sizes that these weights have nothing to do with
+        if (e.kind == ExprKind::Param && e.param >= first_scalar) add(more_scalars[static_cast<size_t>(e.param - first_scalar)]);
     } else if (const auto* call = std::get_if<LibraryLaunch>(&launch)) {
       for (const auto* list : {&call->operands, &call->outputs})
-        for (const LibraryLaunch::Argument& a : *list)
+        for (const LibraryLaunch::Argument& a : *list) {
+          if (a.kind == LibraryLaunch::Argument::Kind::Scalar) add(a.scalar.bits());
           for (const Dims* dims : {&a.spec.sizes, &a.spec.strides})
             for (const int64_t d : *dims) add(d);
-      for (const ir::AttrRef& a : call->refs) {
-        if (a.kind == ir::AttrRef::Kind::Int) add(a.as_int());
-        if (a.kind == ir::AttrRef::Kind::Ints)
-          for (const int64_t d : a.as_ints()) add(d);
+        }
+      for (const ir::Attr& attr : call->attrs) {
+        ir::Attr words = attr;
+        if (const ir::AttrRef ref = words.ref(); ref.kind != ir::AttrRef::Kind::Ints && words.words().empty()) add(ref.word);
+        for (const int64_t w : words.words()) add(w);
       }
     }
   }

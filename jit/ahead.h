@@ -25,7 +25,8 @@ struct AheadUnit {
 std::vector<AheadUnit> ahead_units(const Program& program, std::span<const Launch> launches, const std::vector<bool>& steady);
 
 /// Names what a unit computes, among the units of all executables of its program: equal weights and equal names give equal results.
-std::string unit_name(const AheadUnit& unit, std::span<const Launch> launches, std::span<const Block> blocks,
+/// `more_scalars`: what nests take as run-time scalars from `first_scalar` on.
+std::string unit_name(const AheadUnit& unit, std::span<const Launch> launches, std::span<const Block> blocks, int first_scalar,
                       std::span<const int64_t> more_scalars);
 
 }  // namespace tailor::jit

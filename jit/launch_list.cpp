@@ -231,7 +231,7 @@ void LaunchList::find_weights() {
   if (std::find(steady_.begin(), steady_.end(), true) == steady_.end()) return;
   const Program& program = compiled_->program;
   for (size_t u = 0; u < ahead_.size(); ++u) {
-    ahead_[u].key = std::to_string(compiled_->id) + " " + unit_name(units_[u], launches_, unit_blocks_, more_scalars_);
+    ahead_[u].key = std::to_string(compiled_->id) + " " + unit_name(units_[u], launches_, unit_blocks_, program.scalars, more_scalars_);
     weights_.insert(weights_.end(), ahead_[u].inputs.begin(), ahead_[u].inputs.end());
   }
   const std::vector<std::byte*> bases(base_count(), nullptr);

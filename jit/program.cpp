@@ -94,7 +94,11 @@ class Lowerer {
       for (size_t i = 0; i < graph().nodes.size(); ++i) fuse_options.library.insert(static_cast<int>(i));
     int parts = 0;
     if (!ahead_.empty()) ++parts;
-    for (const int n : ahead_) fuse_options.part[n] = parts;
+    for (const int n : ahead_) {
+      fuse_options.part[n] = parts;
+      // What runs once is not worth code of its own.
+      if (kernels::find_kernel(*graph().nodes[static_cast<size_t>(n)].op) != nullptr) fuse_options.library.insert(n);
+    }
     std::set<int> plain;
     for (;;) {
       out_.groups = fuse(graph(), *memory_, fuse_options);

@@ -17,28 +17,53 @@ using gemm::kMaxRows;
 constexpr int64_t kImageBytes = int64_t{256} << 10;
 constexpr int64_t kElementsPerRange = 16 * 1024;
 
+/// Weights [out, k] in compute type T: for each group blocks of rows, each [k][rows of the block].
+template <class T>
+class PackedRows final : public Prepacked {
+ public:
+  explicit PackedRows(const ConvCall& call)
+      : set_(gemm::kernel_set<T>(isa())),
+        rows_(call.shape.out_channels / call.shape.groups),
+        k_(call.shape.in_channels / call.shape.groups * call.shape.taps()),
+        blocks_((rows_ + set_.rows - 1) / set_.rows),
+        values_(call.shape.out_channels * k_) {
+    Scratch<T> weights(call.shape.out_channels * k_);
+    gather_weights(weights.data(), call);
+    bytes_ = call.shape.out_channels * k_ * static_cast<int64_t>(sizeof(T));
+    for (int64_t g = 0; g < call.shape.groups; ++g)
+      for (int64_t b = 0; b < blocks_; ++b) {
+        const int64_t row = g * rows_ + start(b), rows = start(b + 1) - start(b);
+        set_.pack[0](values_.data() + row * k_, weights.data() + row * k_, rows, k_, k_, 1, rows);
+      }
+  }
+  int64_t bytes() const override { return bytes_; }
+  const KernelSet<T>& set() const { return set_; }
+  int64_t k() const { return k_; }
+  int64_t blocks() const { return blocks_; }
+  int64_t start(int64_t block) const { return rows_ * block / blocks_; }
+  /// The block that begins with this row, counted over all groups.
+  const T* at(int64_t row) const { return values_.data() + row * k_; }
+
+ private:
+  const KernelSet<T>& set_;
+  int64_t rows_, k_, blocks_, bytes_ = 0;
+  Scratch<T> values_;
+};
+
 // D: the dtype of input and output, T: the compute type.
 template <class T, class D>
 class Convolution {
  public:
-  Convolution(const ConvCall& call, const Epilogue& epilogue)
+  Convolution(const ConvCall& call, const Epilogue& epilogue, const PackedRows<T>& weights)
       : call_(call),
         epilogue_(epilogue),
         s_(call.shape),
-        set_(gemm::kernel_set<T>(isa())),
+        weights_(weights),
+        set_(weights.set()),
         layout_(phase_layout(s_)),
         rows_(s_.out_channels / s_.groups),
-        k_(static_cast<int64_t>(layout_.offsets.size())),
-        blocks_((rows_ + set_.rows - 1) / set_.rows),
-        packed_(s_.out_channels * k_) {
-    Scratch<T> weights(s_.out_channels * k_);
-    gather_weights(weights.data(), call);
-    for (int64_t g = 0; g < s_.groups; ++g)
-      for (int64_t b = 0; b < blocks_; ++b) {
-        const int64_t row = g * rows_ + block_start(b), rows = block_start(b + 1) - block_start(b);
-        set_.pack[0](packed_.data() + row * k_, weights.data() + row * k_, rows, k_, k_, 1, rows);
-      }
-  }
+        k_(weights.k()),
+        blocks_(weights.blocks()) {}
 
   void run() const {
     const int64_t threads = get_num_threads();
@@ -55,8 +80,6 @@ class Convolution {
   }
 
  private:
-  int64_t block_start(int64_t b) const { return rows_ * b / blocks_; }
-
   // The input serves as it is: one phase, no padding, and no vector reaches past the last pixel.
   bool in_place() const {
     if (!std::is_same_v<T, D> || layout_.phases.size() != 1 || call_.input_channel != layout_.plane) return false;
@@ -110,12 +133,12 @@ class Convolution {
     if (crowded) set_.pack[0](gathered.data(), from, count, 1, k_, layout_.plane, panel);
     alignas(64) T tile[kMaxRows * 32];
     for (int64_t b = 0; b < blocks_; ++b) {
-      const int64_t row = g * rows_ + block_start(b), rows = block_start(b + 1) - block_start(b);
+      const int64_t row = g * rows_ + weights_.start(b), rows = weights_.start(b + 1) - weights_.start(b);
       const int vectors = count <= set_.lanes ? 0 : 1;
       if (gathered.data() != nullptr)
-        set_.packed[rows - 1][vectors](k_, packed_.data() + row * k_, 0, gathered.data(), panel, tile, panel, count);
+        set_.packed[rows - 1][vectors](k_, weights_.at(row), 0, gathered.data(), panel, tile, panel, count);
       else
-        set_.indirect[rows - 1][vectors](k_, packed_.data() + row * k_, from, layout_.offsets.data(), tile, panel, count);
+        set_.indirect[rows - 1][vectors](k_, weights_.at(row), from, layout_.offsets.data(), tile, panel, count);
       store(n, row, rows, z, first, count, tile, panel);
     }
   }
@@ -162,36 +185,63 @@ class Convolution {
   const ConvCall& call_;
   const Epilogue& epilogue_;
   const ir::ConvShape& s_;
+  const PackedRows<T>& weights_;
   const KernelSet<T>& set_;
   PhaseLayout layout_;
   int64_t rows_, k_, blocks_;
-  Scratch<T> packed_;
 };
+
+bool serves(const Call& call) { return is_floating_point(call.tensor(0).spec->dtype) && call.tensor(1).spec->numel() != 0; }
+
+template <class T, class D>
+void run(const ConvCall& call, const Epilogue& epilogue, const Prepacked* prepacked) {
+  if (prepacked != nullptr) return Convolution<T, D>(call, epilogue, static_cast<const PackedRows<T>&>(*prepacked)).run();
+  Convolution<T, D>(call, epilogue, PackedRows<T>(call)).run();
+}
+
+// Neither depends on the sizes of images.
+const Prepacking kPrepacking{1,
+                             [](const Call& call) {
+                               if (!serves(call)) return std::string();
+                               const ir::TensorSpec& w = *call.tensor(1).spec;
+                               const ConvCall c = conv_call(call);
+                               std::string key = "rows " + std::to_string(static_cast<int>(isa()));
+                               key += call.tensor(0).spec->dtype == kFloat64 ? " double" : " float";
+                               key += " of " + std::to_string(static_cast<int>(w.dtype)) + " " + std::to_string(c.shape.groups);
+                               for (const Dims* dims : {&w.sizes, &w.strides})
+                                 for (int64_t d : *dims) key += " " + std::to_string(d);
+                               return key;
+                             },
+                             [](const Call& call) -> std::shared_ptr<const Prepacked> {
+                               const ConvCall c = conv_call(call);
+                               if (c.dtype == kFloat64) return std::make_shared<const PackedRows<double>>(c);
+                               return std::make_shared<const PackedRows<float>>(c);
+                             }};
 
 // Spatial: how many dims, which are the columns of the result.
 template <int Spatial>
 void conv_kernel(const Call& call, const Epilogue& epilogue) {
   if (call.outputs[0].spec->numel() == 0) return;
-  if (!is_floating_point(call.tensor(0).spec->dtype) || call.tensor(1).spec->numel() == 0) {
+  if (!serves(call)) {
     run_reference(call);
     return finish_result(call, {1, Spatial}, epilogue);
   }
   const ConvCall c = conv_call(call);
   switch (c.dtype) {
-    case kFloat32: return Convolution<float, float>(c, epilogue).run();
-    case kFloat16: return Convolution<float, Half>(c, epilogue).run();
-    case kBFloat16: return Convolution<float, BFloat16>(c, epilogue).run();
-    default: return Convolution<double, double>(c, epilogue).run();
+    case kFloat32: return run<float, float>(c, epilogue, call.prepacked);
+    case kFloat16: return run<float, Half>(c, epilogue, call.prepacked);
+    case kBFloat16: return run<float, BFloat16>(c, epilogue, call.prepacked);
+    default: return run<double, double>(c, epilogue, call.prepacked);
   }
 }
 
 [[maybe_unused]] const bool registered = [] {
-  register_contraction<conv_kernel<1>>("conv1d", {1, 1});
-  register_contraction<conv_kernel<2>>("conv2d", {1, 2});
-  register_contraction<conv_kernel<3>>("conv3d", {1, 3});
+  register_contraction<conv_kernel<1>>("conv1d", {1, 1}, kPrepacking);
+  register_contraction<conv_kernel<2>>("conv2d", {1, 2}, kPrepacking);
+  register_contraction<conv_kernel<3>>("conv3d", {1, 3}, kPrepacking);
   register_kernel("conv_transpose2d", [](const Call& call) {
     if (call.outputs[0].spec->numel() == 0) return;
-    if (!is_floating_point(call.tensor(0).spec->dtype) || call.tensor(1).spec->numel() == 0) return run_reference(call);
+    if (!serves(call)) return run_reference(call);
     run_transposed(conv_call(call));
   });
   return true;
