@@ -21,6 +21,10 @@
 // A quotient is rounded: (s + 1) / 2 is no polynomial of s, but one of k among the sizes s = 2 k, and another among s = 2 k + 1. Where the
 // fit over all sizes fails, sizes of one rest are tried. A polynomial that has whole values at as many sizes in a row as it has
 // coefficients has whole values at all of them, so that none stands for a quotient that was only seen where it had no rest.
+//
+// Once the program of one rest is known and another rest comes, one program for all rests is tried. What quotients and rests of sizes are
+// added up to is a size times a number that is the same for all rests, and a number for each rest; products of such sums are what
+// Monomials::with_rests says. It is fitted at sizes of every rest, and checked where each rest is smallest and where it is largest.
 
 namespace tailor::jit {
 namespace {
@@ -65,15 +69,27 @@ int64_t first_good(int64_t bad, int64_t good, F&& is_good) {
   return good;
 }
 
+/// What is known from a family for the sizes of another rest, and what is wanted.
+struct Before {
+  const Family* family = nullptr;
+  bool all_rests = false;  // one family for all of them
+};
+
+Monomials monomials_after(const Before& before, size_t symbols) {
+  if (before.family == nullptr) return Monomials(symbols);
+  return before.all_rests ? before.family->monomials().with_rests(before.family->steps()) : before.family->monomials();
+}
+
 class FamilyCompiler {
  public:
   /// `as_hint`: choices are those of the hint's program, not of one of typical sizes.
   FamilyCompiler(const GraphAt& graph_at, std::span<const SymbolRange> symbols, const CompileOptions& options, bool splits,
-                 const Family* before = nullptr, bool as_hint = false)
+                 const Before& before = {}, bool as_hint = false)
       : recipe_{graph_at, options, ir::Choices(splits)},
-        monomials_(before != nullptr ? before->monomials() : Monomials(symbols.size())),
+        monomials_(monomials_after(before, symbols.size())),
         ranges_(symbols.begin(), symbols.end()),
-        before_(before),
+        before_(before.family),
+        all_rests_(before.all_rests),
         as_hint_(as_hint) {
     for (const SymbolRange& r : ranges_) hint_.push_back(r.hint);
   }
@@ -87,7 +103,7 @@ class FamilyCompiler {
   /// Whether numbers are polynomials near the hint.
   bool fits() {
     if (before_ != nullptr ? !take_known_sizes() : !find_legal_sizes()) return refused("no other size is legal");
-    if (!choose_points()) return refused("too few sizes to tell how numbers depend on them");
+    if (all_rests_ ? !choose_points_of_rests() : !choose_points()) return refused("too few sizes to tell how numbers depend on them");
     may_have_rests_ = true;
     if (!read_points()) return refused("programs differ in structure");
     if (!fit()) return refused("a number is no polynomial of the sizes");
@@ -102,6 +118,8 @@ class FamilyCompiler {
 
   bool has_split() const { return recipe_.choices.has_split(); }
   bool hint_differs() const { return hint_differs_; }
+  /// Gives up, before anything is lowered, where numbers of the graph are no polynomials.
+  void look_at_graphs() { looks_at_graphs_ = true; }
   /// That it was refused may be for quotients with a rest.
   bool may_have_rests() const { return may_have_rests_; }
 
@@ -173,10 +191,11 @@ class FamilyCompiler {
     first_ = recipe_.graph_at(hint_);
     for (size_t i = 0; i < ranges_.size(); ++i) {
       SymbolRange& r = ranges_[i];
-      const SymbolRange& known = before_->ranges()[i];
-      steps_.push_back(r.step = known.step);
-      r.min = in_step(i, std::max(r.min, known.min - known.step + 1), r.hint);
-      r.max = in_step(i, std::min(r.max, known.max + known.step - 1), r.hint);
+      const SymbolRange& known = before_->first_ranges()[i];
+      const int64_t step = before_->steps()[i], beside = all_rests_ ? 0 : step - 1;
+      steps_.push_back(r.step = all_rests_ ? 1 : step);
+      r.min = in_step(i, std::max(r.min, known.min - beside), r.hint);
+      r.max = in_step(i, std::min(r.max, known.max + beside), r.hint);
       if (r.hint < r.min || r.hint > r.max) return false;
     }
     return true;
@@ -223,6 +242,44 @@ class FamilyCompiler {
     return true;
   }
 
+  /// The step among whose sizes this symbol's numbers are polynomials.
+  int64_t rests(size_t i) const { return all_rests_ ? before_->steps()[i] : 1; }
+  // The nearest value from `v` on in this direction that leaves the rest.
+  int64_t of_rest(size_t i, int64_t v, int64_t rest, int64_t direction) const {
+    while (v % rests(i) != rest) v += direction;
+    return v;
+  }
+
+  // The same for sizes of every rest, as Monomials wants them.
+  bool choose_points_of_rests() {
+    std::set<int64_t> avoided;
+    for (const ir::ValueInfo& v : first_.values) avoided.insert(v.spec.sizes.begin(), v.spec.sizes.end());
+    std::vector<Values> nodes(ranges_.size());
+    for (size_t i = 0; i < ranges_.size(); ++i) {
+      const SymbolRange& r = ranges_[i];
+      const int64_t step = rests(i), start = std::clamp(std::max(r.hint, kTypical), r.min, r.max), reach = 64 * step;
+      for (const int64_t rest : monomials_.rests_of_nodes(i)) {
+        const int64_t unit = std::gcd(rest == 0 ? step : rest, step);
+        std::optional<int64_t> found;
+        const auto take = [&](int64_t v, bool strict) {
+          if (found || v < r.min || v > r.max || std::find(nodes[i].begin(), nodes[i].end(), v) != nodes[i].end()) return;
+          if (strict && (!is_prime(v / unit) || avoided.contains(v))) return;
+          found = v;
+        };
+        for (const bool strict : {true, false}) {
+          for (int64_t v = of_rest(i, start, rest, 1); v <= start + reach; v += step) take(v, strict);
+          for (int64_t v = of_rest(i, start, rest, -1); v >= start - reach && v > 0; v -= step) take(v, strict);
+        }
+        if (!found) return false;
+        nodes[i].push_back(*found);
+        avoided.insert(*found);
+      }
+      typical_.push_back(nodes[i][0]);
+    }
+    points_ = monomials_.points(nodes);
+    return std::all_of(points_.begin(), points_.end(), [&](const Values& p) { return is_legal(p); });
+  }
+
   // ---- numbers ----
 
   std::optional<ProgramText> read_at(const Values& values) {
@@ -233,8 +290,30 @@ class FamilyCompiler {
     return std::nullopt;
   }
 
+  // Quotients that the graph has show before anything is lowered.
+  bool graphs_fit() const {
+    const PolynomialFit polynomials(monomials_, points_);
+    std::vector<ProgramText> texts;
+    try {
+      for (const Values& point : points_) {
+        Program program;
+        program.graph = recipe_.graph_at(point);
+        texts.push_back(read_program(program));
+        if (!texts.back().same_structure(texts[0])) return true;  // it may be the same when lowered
+      }
+    } catch (const std::exception&) { return false; }
+    std::set<Values> known;
+    Values values(points_.size());
+    for (size_t n = 0; n < texts[0].numbers.size(); ++n) {
+      for (size_t p = 0; p < points_.size(); ++p) values[p] = texts[p].numbers[n];
+      if (texts[0].real[n] == 0 && known.insert(values).second && !polynomials(values)) return false;
+    }
+    return true;
+  }
+
   bool read_points() {
     if (!is_legal(typical_)) return false;  // each size is, but not all together
+    if (looks_at_graphs_ && !graphs_fit()) return false;
     try {
       if (as_hint_) recipe_.lower_at(hint_);  // records its choices
       model_ = recipe_.lower_at(typical_);
@@ -250,12 +329,19 @@ class FamilyCompiler {
   }
 
   // At all sizes between which are so many steps.
-  bool is_whole(const Polynomial& p) const {
+  bool is_whole(const Polynomial& p) {
     if (p.denominator == 1) return true;
-    std::vector<Values> nodes;
-    for (size_t i = 0; i < hint_.size(); ++i) nodes.push_back({hint_[i], hint_[i] + steps_[i], hint_[i] + 2 * steps_[i]});
-    const std::vector<Values> points = monomials_.points(nodes);
-    return std::all_of(points.begin(), points.end(), [&](const Values& v) { return p.is_whole(monomials_.at(v)); });
+    if (in_a_row_.empty()) {  // three of each rest
+      std::vector<Values> points{{}};
+      for (size_t i = 0; i < hint_.size(); ++i) {
+        std::vector<Values> longer;
+        for (const Values& v : points)
+          for (int64_t k = 0; k < 3 * rests(i); ++k) longer.emplace_back(v).push_back(hint_[i] + k * steps_[i]);
+        points = std::move(longer);
+      }
+      for (const Values& v : points) in_a_row_.push_back(monomials_.at(v));
+    }
+    return std::all_of(in_a_row_.begin(), in_a_row_.end(), [&](const Values& m) { return p.is_whole(m); });
   }
 
   bool fit() {
@@ -319,6 +405,7 @@ class FamilyCompiler {
   }
 
   bool find_ends() {
+    if (all_rests_) return ends_of_rests_hold();
     if (before_ != nullptr) return ends_hold();
     for (size_t i = 0; i < ranges_.size(); ++i) {
       SymbolRange& r = ranges_[i];
@@ -347,6 +434,37 @@ class FamilyCompiler {
       return holds_at(ends(end));
     };
     return settle(&SymbolRange::min, 1) && settle(&SymbolRange::max, -1);
+  }
+
+  // Each rest of each symbol where it is smallest, or largest, beside different rests of the others.
+  bool ends_of_rests_hold() {
+    const auto ends = [&](bool high) {
+      int64_t most = 1;
+      for (size_t i = 0; i < ranges_.size(); ++i) most = std::max(most, rests(i));
+      for (int64_t turn = 0; turn < most; ++turn) {
+        Values values;
+        for (size_t i = 0; i < ranges_.size(); ++i)
+          values.push_back(of_rest(i, high ? ranges_[i].max : ranges_[i].min, (turn + static_cast<int64_t>(i)) % rests(i), high ? -1 : 1));
+        if (!holds_at(values)) return false;
+      }
+      return true;
+    };
+    constexpr int kTries = 3;
+    for (int tries = 0; !ends(false); ++tries) {
+      if (tries == kTries) return false;
+      for (size_t i = 0; i < ranges_.size(); ++i) {
+        ranges_[i].min += rests(i);
+        if (ranges_[i].min > hint_[i]) return false;
+      }
+    }
+    if (!ends(true)) return false;
+    for (size_t i = 0; ranges_.size() > 1 && i < ranges_.size(); ++i) {
+      Values corner;
+      for (size_t j = 0; j < ranges_.size(); ++j) corner.push_back(of_rest(j, ranges_[j].min, static_cast<int64_t>(j) % rests(j), 1));
+      corner[i] = ranges_[i].max;
+      if (!holds_where_legal(corner)) return false;
+    }
+    return true;
   }
 
   // Where all symbols are small, or all large.
@@ -381,7 +499,12 @@ class FamilyCompiler {
   std::shared_ptr<const Family> finish() {
     FamilyProgram family;
     family.ranges = ranges_;
+    const std::span<const SymbolRange> first = before_ != nullptr ? before_->first_ranges() : ranges_;
+    family.first_ranges.assign(first.begin(), first.end());
     family.monomials = monomials_;
+    for (size_t i = 0; i < ranges_.size(); ++i) family.steps.push_back(std::max(rests(i), ranges_[i].step));
+    if (all_rests_) family.of_one_rest = before_->monomials();
+    family.may_serve_all_rests = before_ == nullptr;
     family.graph_numbers = text_.graph;
     if (recipe_.options.check_bindings) family.check = FamilyCheck{recipe_, text_, formula_of_};
     for (size_t i = 0; i < formula_of_.size(); ++i) {
@@ -417,12 +540,13 @@ class FamilyCompiler {
   std::vector<SymbolRange> ranges_;
   Values hint_, typical_;  // `typical_`: where structure comes from
   Values steps_;           // between sizes
-  bool may_have_rests_ = false;
+  bool may_have_rests_ = false, looks_at_graphs_ = false;
   const Family* const before_;
-  const bool as_hint_;
+  const bool all_rests_, as_hint_;
   bool hint_differs_ = false;
   ir::Graph first_;
   std::vector<Values> points_, numbers_;  // `numbers_`: by point
+  std::vector<Values> in_a_row_;          // monomials where polynomials have to be whole
   Program model_;
   ProgramText text_;
   std::vector<int> formula_of_;
@@ -439,10 +563,10 @@ constexpr int64_t kMostDivisor = 64, kUsualDivisor = 16;
 constexpr int kMostTries = 7, kUsualTries = 3;
 
 std::shared_ptr<const Family> compile_with_steps(const GraphAt& graph_at, std::span<const SymbolRange> symbols,
-                                                 const CompileOptions& options, bool* may_have_rests = nullptr,
-                                                 const Family* before = nullptr) {
+                                                 const CompileOptions& options, bool* may_have_rests = nullptr, const Before& before = {}) {
   for (const bool splits : {true, false}) {
     FamilyCompiler compiler(graph_at, symbols, options, splits, before);
+    if (may_have_rests != nullptr) compiler.look_at_graphs();
     if (auto family = compiler.run()) return family;
     if (compiler.hint_differs())  // a batch of few images, say
       if (auto family = FamilyCompiler(graph_at, symbols, options, splits, before, true).run()) return family;
@@ -452,22 +576,31 @@ std::shared_ptr<const Family> compile_with_steps(const GraphAt& graph_at, std::s
   return nullptr;
 }
 
-/// The least step among whose sizes this symbol's numbers are polynomials while the others stay as they are; 0 when there is none.
-int64_t least_step(const GraphAt& graph_at, std::span<const SymbolRange> symbols, size_t i, const CompileOptions& options) {
+/// The graph where all symbols but one stay as they are.
+GraphAt alone_at(const GraphAt& graph_at, std::span<const SymbolRange> symbols, size_t i) {
   std::vector<int64_t> values;
   for (const SymbolRange& r : symbols) values.push_back(r.hint);
-  const GraphAt alone = [&](std::span<const int64_t> value) {
+  return [&graph_at, values, i](std::span<const int64_t> value) {
     std::vector<int64_t> all = values;
     all[i] = value[0];
     return graph_at(all);
   };
+}
+
+DivisorSearch search_of(const GraphAt& alone, const SymbolRange& r) {
+  return {[&alone](int64_t size) { return alone({&size, 1}); }, r.hint, r.step, r.min, r.max};
+}
+
+/// The least step among whose sizes this symbol's numbers are polynomials while the others stay as they are; 0 when there is none.
+int64_t least_step(const GraphAt& graph_at, std::span<const SymbolRange> symbols, size_t i, const CompileOptions& options) {
+  const GraphAt alone = alone_at(graph_at, symbols, i);
   const auto fits = [&](int64_t divisor) {
     SymbolRange range = symbols[i];
     range.step *= divisor;
     return FamilyCompiler(alone, {&range, 1}, options, false).fits();
   };
   const SymbolRange& r = symbols[i];
-  const DivisorSearch search{[&](int64_t size) { return alone({&size, 1}); }, r.hint, r.step, r.min, r.max};
+  const DivisorSearch search = search_of(alone, r);
   const int64_t usual = least_divisor(search, kUsualDivisor, kUsualTries, fits);
   return r.step * (usual != 0 ? usual : least_divisor(search, kMostDivisor, kMostTries, fits));
 }
@@ -475,6 +608,15 @@ int64_t least_step(const GraphAt& graph_at, std::span<const SymbolRange> symbols
 std::shared_ptr<const Family> compile_for_rests(const GraphAt& graph_at, std::span<const SymbolRange> symbols,
                                                 const CompileOptions& options) {
   std::vector<SymbolRange> ranges(symbols.begin(), symbols.end());
+  // Mostly the program has the quotients of its graph and no others.
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    const GraphAt alone = alone_at(graph_at, symbols, i);
+    const int64_t divisor = least_divisor(search_of(alone, symbols[i]), kUsualDivisor, 1, [](int64_t) { return true; });
+    ranges[i].step *= std::max<int64_t>(divisor, 1);
+  }
+  if (!std::equal(ranges.begin(), ranges.end(), symbols.begin(), [](const auto& a, const auto& b) { return a.step == b.step; }))
+    if (auto family = compile_with_steps(graph_at, ranges, options)) return family;
+  ranges.assign(symbols.begin(), symbols.end());
   int64_t most = 2;
   for (size_t i = 0; i < ranges.size(); ++i) {
     const int64_t step = least_step(graph_at, symbols, i, options);
@@ -491,6 +633,23 @@ std::shared_ptr<const Family> compile_for_rests(const GraphAt& graph_at, std::sp
   return compile_with_steps(graph_at, ranges, options);
 }
 
+/// Whether one for all rests takes less than one for each: it looks at a size for each monomial and at both ends of each rest, they at a
+/// size for each monomial of one rest and at three more. Only the rests that come are paid for, perhaps half of them; and no call waits for
+/// more looks than some compile would take.
+bool is_for_all_rests_worthwhile(const Family& before, std::span<const int64_t> steps) {
+  constexpr size_t kMostLooks = 60;
+  size_t rests = 1, most = 1;
+  for (const int64_t step : steps) {
+    rests *= static_cast<size_t>(step);
+    most = std::max(most, static_cast<size_t>(step));
+    if (rests > kMostLooks) return false;
+  }
+  if (!before.may_serve_all_rests()) return false;
+  const Monomials one = before.monomials();
+  const size_t looks = one.with_rests(steps).size() + 2 * most;
+  return looks <= kMostLooks && looks < (rests - 1) * (one.size() + 3) / 2;
+}
+
 }  // namespace
 
 std::shared_ptr<const Family> compile_family(const GraphAt& graph_at, std::span<const SymbolRange> symbols, const CompileOptions& options,
@@ -503,17 +662,20 @@ std::shared_ptr<const Family> compile_family(const GraphAt& graph_at, std::span<
     if (r.hint < r.min || r.hint > r.max) return nullptr;
   }
   if (options.backend == Backend::Interpreter || options.backend == Backend::Eager) return make_family_of_graphs(graph_at, ranges, options);
-  const auto is_rest = [](const SymbolRange& r) { return r.step > 1; };
-  if (before != nullptr && before->ranges().size() == ranges.size() &&
-      std::any_of(before->ranges().begin(), before->ranges().end(), is_rest)) {
-    if (auto family = compile_with_steps(graph_at, ranges, options, nullptr, before)) return family;
-    for (size_t i = 0; i < ranges.size(); ++i) ranges[i].step = before->ranges()[i].step;
+  const std::vector<int64_t> steps = before == nullptr ? std::vector<int64_t>() : before->steps();
+  if (steps.size() == ranges.size() && std::any_of(steps.begin(), steps.end(), [](int64_t step) { return step > 1; })) {
+    if (is_for_all_rests_worthwhile(*before, steps))
+      if (auto family = compile_with_steps(graph_at, ranges, options, nullptr, {before, true})) return family;
+    if (auto family = compile_with_steps(graph_at, ranges, options, nullptr, {before})) return family;
+    for (size_t i = 0; i < ranges.size(); ++i) ranges[i].step = steps[i];
     if (auto family = compile_with_steps(graph_at, ranges, options)) return family;
     for (SymbolRange& r : ranges) r.step = 1;
   }
   bool may_have_rests = false;
   if (auto family = compile_with_steps(graph_at, ranges, options, &may_have_rests)) return family;
-  return may_have_rests ? compile_for_rests(graph_at, ranges, options) : nullptr;
+  if (!may_have_rests) return nullptr;
+  if (auto family = compile_for_rests(graph_at, ranges, options)) return family;
+  return compile_with_steps(graph_at, ranges, options);  // what is no polynomial may be of no consequence
 }
 
 }  // namespace tailor::jit

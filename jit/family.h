@@ -40,6 +40,13 @@ class Family {
   virtual const CompileReport& report() const = 0;
   /// The products of symbols that its numbers are made of.
   virtual Monomials monomials() const = 0;
+  /// Among the sizes of one rest modulo these its numbers are polynomials: the steps of its ranges, or larger ones where it serves all
+  /// rests.
+  virtual std::vector<int64_t> steps() const = 0;
+  /// What the first family of the graph served: the next one for a rest tries no more, and may settle for less.
+  virtual std::span<const SymbolRange> first_ranges() const { return ranges(); }
+  /// Whether one for all rests may still be found, where it is for one.
+  virtual bool may_serve_all_rests() const { return false; }
 };
 
 /// Null when no family serves the hint and another size (sizes that are no polynomials of the symbols even among those of one rest,

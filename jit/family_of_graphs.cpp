@@ -28,6 +28,7 @@ class FamilyOfGraphs final : public Family {
   std::span<const SymbolRange> ranges() const override { return ranges_; }
   const CompileReport& report() const override { return report_; }
   Monomials monomials() const override { return Monomials(ranges_.size()); }
+  std::vector<int64_t> steps() const override { return std::vector<int64_t>(ranges_.size(), 1); }
 
  private:
   const GraphAt graph_at_;

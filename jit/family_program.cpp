@@ -74,8 +74,12 @@ class FamilyOfSizes final : public Family {
     return std::make_shared<Bound>(program_, std::move(values), std::move(launches), std::move(outputs), std::move(blocks));
   }
   std::span<const SymbolRange> ranges() const override { return program_->ranges; }
+  std::span<const SymbolRange> first_ranges() const override { return program_->first_ranges; }
   const CompileReport& report() const override { return program_->compiled->program.report; }
+  std::vector<int64_t> steps() const override { return program_->steps; }
+  bool may_serve_all_rests() const override { return program_->may_serve_all_rests; }
   Monomials monomials() const override {
+    if (program_->of_one_rest) return *program_->of_one_rest;
     std::vector<bool> used(program_->monomials.size(), false);
     for (const SizeFormula& f : program_->formulas)
       for (const auto& [m, coefficient] : f.value.terms) used[static_cast<size_t>(m)] = true;

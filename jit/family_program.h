@@ -25,8 +25,11 @@ struct FamilyCheck {
 };
 
 struct FamilyProgram {
-  std::vector<SymbolRange> ranges;
+  std::vector<SymbolRange> ranges, first_ranges;
   Monomials monomials{0};
+  std::vector<int64_t> steps;
+  std::optional<Monomials> of_one_rest;  // when it serves all rests: the monomials of one
+  bool may_serve_all_rests = false;
   std::vector<SizeFormula> formulas;
   std::shared_ptr<CompiledProgram> compiled;  // its launches are the model of those of every size
   std::vector<NumberPatch> launch_patches, graph_patches;

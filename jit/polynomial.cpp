@@ -26,9 +26,13 @@ uint64_t residue(int64_t v) {
   const auto r = static_cast<int64_t>(static_cast<Wide>(v) % static_cast<Wide>(kPrime));
   return r < 0 ? static_cast<uint64_t>(r) + kPrime : static_cast<uint64_t>(r);
 }
-uint64_t times(uint64_t a, uint64_t b) { return static_cast<uint64_t>(static_cast<unsigned __int128>(a) * b % kPrime); }
-uint64_t plus(uint64_t a, uint64_t b) { return (a + b) % kPrime; }
-uint64_t minus(uint64_t a, uint64_t b) { return (a + kPrime - b) % kPrime; }
+uint64_t reduced(uint64_t a) { return a >= kPrime ? a - kPrime : a; }  // of less than two primes
+uint64_t times(uint64_t a, uint64_t b) {
+  const auto product = static_cast<unsigned __int128>(a) * b;  // 2^61 leaves 1
+  return reduced((static_cast<uint64_t>(product) & kPrime) + static_cast<uint64_t>(product >> 61));
+}
+uint64_t plus(uint64_t a, uint64_t b) { return reduced(a + b); }
+uint64_t minus(uint64_t a, uint64_t b) { return reduced(a + kPrime - b); }
 uint64_t inverse(uint64_t a) {
   uint64_t result = 1;
   for (uint64_t e = kPrime - 2; e != 0; e >>= 1, a = times(a, a))
@@ -56,7 +60,7 @@ std::optional<std::pair<int64_t, int64_t>> fraction(uint64_t r) {
 
 }  // namespace
 
-Monomials::Monomials(size_t symbols) {
+Monomials::Monomials(size_t symbols) : steps_(symbols, 1) {
   const int most = symbols <= kFewSymbols ? kMostFactors : 2;
   std::vector<int> e(symbols, 0);
   for (;;) {
@@ -80,13 +84,53 @@ Monomials Monomials::closure(const std::vector<bool>& used) const {
   return result;
 }
 
+Monomials Monomials::with_rests(std::span<const int64_t> steps) const {
+  Monomials result = *this;
+  result.steps_.assign(steps.begin(), steps.end());
+  result.exponents_.clear();
+  // A power stands for all that is no higher: so many of them.
+  const auto below = [&](const std::vector<int>& all, const std::vector<int>& e) {
+    for (size_t i = 0; i < e.size(); ++i)
+      if (all[i] > e[i] * static_cast<int>(steps[i])) return false;
+    return true;
+  };
+  const size_t symbols = steps_.size();
+  std::vector<int> e(symbols, 0);
+  for (;;) {
+    if (std::any_of(exponents_.begin(), exponents_.end(), [&](const auto& of) { return below(e, of); })) result.exponents_.push_back(e);
+    size_t i = 0;
+    while (i < symbols && ++e[i] > kMostOfOne * steps[i]) e[i++] = 0;
+    if (i == symbols) return result;
+  }
+}
+
+std::vector<int64_t> Monomials::rests_of_nodes(size_t symbol) const {
+  const int64_t step = steps_[symbol];
+  int most = 0;
+  for (const std::vector<int>& e : exponents_) most = std::max(most, e[symbol]);
+  std::vector<int64_t> rests;
+  for (int64_t power = 0; power <= most; ++power) rests.push_back(power <= 1 ? 0 : (power - 1) % step);
+  return rests;
+}
+
+template <class T>
+T Monomials::factor(size_t symbol, int power, int64_t value) const {
+  const auto step = static_cast<int>(steps_[symbol]);
+  const T v = static_cast<T>(value);
+  if (power == 0) return T(1);
+  const bool square = power > step;
+  if (square) power -= step;  // those beside the symbol itself
+  const T one = power == 1 ? v : T(value % step == power - 1);
+  return square ? one * v : one;
+}
+
 std::vector<int64_t> Monomials::at(std::span<const int64_t> values) const {
   std::vector<int64_t> result;
   result.reserve(exponents_.size());
   for (const std::vector<int>& e : exponents_) {
     uint64_t product = 1;  // those that no polynomial uses may overflow
     for (size_t i = 0; i < e.size(); ++i)
-      for (int k = 0; k < e[i]; ++k) product *= static_cast<uint64_t>(values[i]);
+      if (e[i] != 0) product *= factor<uint64_t>(i, e[i], values[i]);
     result.push_back(static_cast<int64_t>(product));
   }
   return result;
@@ -96,7 +140,7 @@ std::vector<double> Monomials::near(std::span<const int64_t> values) const {
   std::vector<double> result;
   for (const std::vector<int>& e : exponents_) {
     double product = 1;
-    for (size_t i = 0; i < e.size(); ++i) product *= std::pow(static_cast<double>(values[i]), e[i]);
+    for (size_t i = 0; i < e.size(); ++i) product *= factor<double>(i, e[i], values[i]);
     result.push_back(product);
   }
   return result;

@@ -13,17 +13,27 @@ namespace tailor::jit {
 class Monomials {
  public:
   explicit Monomials(size_t symbols);
+  /// These, and those with the rest of a symbol in place of the symbol, where its step is larger than 1: in sums of them what is beside the
+  /// leading term may differ from rest to rest. A rest is told by numbers that are 1 where `symbol % step` is it, and 0 elsewhere.
+  Monomials with_rests(std::span<const int64_t> steps) const;
   /// Those of these that divide a used one, and 1. `used`: by number.
   Monomials closure(const std::vector<bool>& used) const;
   size_t size() const { return exponents_.size(); }
   /// Their values where the symbols have `values`.
   std::vector<int64_t> at(std::span<const int64_t> values) const;
   std::vector<double> near(std::span<const int64_t> values) const;
-  /// As many points as there are monomials, which tell polynomials apart. `nodes`: three different values for each symbol.
+  /// As many points as there are monomials, which tell polynomials apart. `nodes`: three different values for each symbol; with rests as
+  /// many as `rests_of_nodes` says, each of its rest.
   std::vector<std::vector<int64_t>> points(std::span<const std::vector<int64_t>> nodes) const;
+  std::vector<int64_t> rests_of_nodes(size_t symbol) const;
 
  private:
+  template <class T>
+  T factor(size_t symbol, int power, int64_t value) const;
+
+  // The power of each symbol; where its step is larger than 1: nothing, it, one of its rests but 0, its square, it and one of its rests.
   std::vector<std::vector<int>> exponents_;
+  std::vector<int64_t> steps_;
 };
 
 /// sum(coefficient * monomial) / denominator, without rest.

@@ -154,6 +154,62 @@ TEST(FamilyRests, StridedConvolutionsInTwoDims) {
   EXPECT_EQ(served.alone, 0);
 }
 
+// Sixteen rests of two sizes: one program for the first that comes, and one for all others.
+TEST(FamilyRests, AllRestsTogether) {
+  const auto net = [](bool pooled) {
+    return [pooled](GraphBuilder& b, Sizes s) {
+      ValueId x = conv(b, conv(b, input(b, {2, 3, s[0], s[1]}), 3, 4, kTwos), 4, 5, pooled ? kOnes : kTwos);
+      return std::vector{mean_pixels(b, pooled ? pool(b, x) : x)};
+    };
+  };
+  for (const bool pooled : {false, true}) {
+    SCOPED_TRACE(pooled);
+    const Served served = serve_pairs(net(pooled), 20, 43, 1e-3);
+    ASSERT_EQ(served.families.size(), 2u);
+    EXPECT_EQ(served.alone, 0);
+    const Family &one = *served.families[0], &all = *served.families[1];
+    for (size_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(one.ranges()[i].step, 4);
+      EXPECT_EQ(all.ranges()[i].step, 1);
+      EXPECT_LE(all.ranges()[i].min, 20);
+      EXPECT_GE(all.ranges()[i].max, 100000);
+      EXPECT_EQ(all.steps()[i], 4);
+    }
+    // Far from where numbers were fitted, for each rest.
+    for (int64_t h = 0; h < 4; ++h)
+      for (int64_t w = 0; w < 4; ++w) EXPECT_NE(all.bind(std::vector<int64_t>{100000 + h, 77773 + w}), nullptr);  // compared as it is bound
+    // Smaller pictures than it serves get programs of their own.
+    const GraphAt graph_at = graph_of(net(pooled));
+    const auto small = family_of(graph_at, {{4}, {5}}, Backend::Llvm, &all);
+    if (small) check_at(*small, graph_at, std::vector<int64_t>{4, 5}, 1e-3, Backend::Llvm);
+  }
+}
+
+// A size times a rest grows at another rate for each rest: no program serves all of them, and one for each does.
+TEST(FamilyRests, RestsThatMultiplySizes) {
+  const Served served = serve_pairs(
+      [](GraphBuilder& b, Sizes s) {
+        return std::vector{b.call("neg", {input(b, {s[0] / 4 * (1 + s[0] % 4), s[1] / 4, 3})})};
+      },
+      24, 47);
+  EXPECT_EQ(served.families.size(), 16u);
+  EXPECT_EQ(served.alone, 0);
+  for (const auto& f : served.families) EXPECT_EQ(f->ranges()[0].step, 4);
+}
+
+// A graph that reads as other sizes of a rest do, at most of them: found where the rest is smallest or largest.
+TEST(FamilyRests, OneRestThatTurnsAtItsEnd) {
+  const GraphAt graph_at = graph_of([](GraphBuilder& b, Sizes s) {
+    const int64_t more = s[0] % 4 == 3 && s[0] > 1000000 ? 1 : 0;
+    return std::vector{b.call("neg", {input(b, {s[0] / 4 + more, s[1] / 4, 3})})};
+  });
+  const auto one = family_of(graph_at, {{32}, {36}});
+  ASSERT_NE(one, nullptr);
+  const auto other = family_of(graph_at, {{33}, {36}}, Backend::Llvm, one.get());
+  ASSERT_NE(other, nullptr);
+  EXPECT_EQ(other->ranges()[0].step, 4);
+}
+
 TEST(FamilyRests, EachDimHasAStepOfItsOwn) {
   const Served served = serve_pairs(
       [](GraphBuilder& b, Sizes s) {

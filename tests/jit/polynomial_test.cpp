@@ -53,6 +53,43 @@ TEST(Polynomial, TwoSymbols) {
   EXPECT_EQ(Monomials(6).size(), 28u);
 }
 
+// Quotients, rests and products of them, for the sizes of all rests.
+TEST(Polynomial, NumbersForEachRest) {
+  const auto fit_all = [](const std::vector<int64_t>& steps, const std::vector<std::function<int64_t(const Point&)>>& formulas) {
+    const Monomials monomials = Monomials(steps.size()).with_rests(steps);
+    std::vector<Point> nodes;
+    for (size_t i = 0; i < steps.size(); ++i) {
+      Point& own = nodes.emplace_back();
+      for (const int64_t rest : monomials.rests_of_nodes(i))
+        own.push_back(40 * static_cast<int64_t>(i + 1) * steps[i] + static_cast<int64_t>(own.size()) * 3 * steps[i] + rest);
+    }
+    const std::vector<Point> points = monomials.points(nodes);
+    ASSERT_EQ(points.size(), monomials.size());
+    const PolynomialFit fit(monomials, points);
+    for (const auto& formula : formulas) {
+      Point values;
+      for (const Point& p : points) values.push_back(formula(p));
+      const auto p = fit(values);
+      ASSERT_TRUE(p);
+      for (int64_t s = 2; s < 40; ++s)
+        for (int64_t t = 1000; t < 1020; ++t) {
+          const Point at = steps.size() == 1 ? Point{s * t} : Point{s, t};
+          EXPECT_TRUE(p->is_whole(monomials.at(at)));
+          EXPECT_EQ(p->at(monomials.at(at)), formula(at));
+          EXPECT_GE(p->magnitude(monomials.near(at)), static_cast<double>(std::abs(formula(at))));
+        }
+    }
+  };
+  fit_all({4}, {[](const Point& s) { return s[0] / 4; }, [](const Point& s) { return (s[0] + 1) / 2 * ((s[0] + 3) / 4) * 6 + 5; },
+                [](const Point& s) { return s[0] * s[0] - s[0] % 4; }, [](const Point& s) { return (s[0] + 3) / 4 * 4 - s[0]; }});
+  fit_all({3, 2},
+          {[](const Point& s) { return s[0] / 3 * (s[1] / 2); }, [](const Point& s) { return (s[0] + 2) / 3 * s[1] * 16 + s[0] % 3 * 7; }});
+  fit_all({2, 2}, {[](const Point& s) { return s[0] * s[1] / 2; }});
+  fit_all({1, 4}, {[](const Point& s) { return s[0] * s[0] * ((s[1] - 1) / 4); }, [](const Point& s) { return s[0] - s[1] % 4; }});
+  EXPECT_EQ(Monomials(1).with_rests(std::vector<int64_t>{4}).size(), 9u);
+  EXPECT_EQ(Monomials(2).with_rests(std::vector<int64_t>{1, 1}).size(), Monomials(2).size());
+}
+
 TEST(Polynomial, DoublesOfSizes) {
   const Fitted f({{31, 37, 41}});
   const PolynomialFit fit(f.monomials, f.points);
