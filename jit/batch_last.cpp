@@ -189,7 +189,7 @@ class BatchLast {
 
 }  // namespace
 
-Graph put_batch_last(const Graph& graph) {
+Graph put_batch_last(Graph graph) {
   if (std::any_of(graph.nodes.begin(), graph.nodes.end(),
                   [](const Node& n) { return n.kind == NodeKind::CallOp && ir::writes_first_operand(n); }))
     return graph;

@@ -10,6 +10,6 @@
 namespace tailor::jit {
 
 /// The graph with such values in that layout; graphs that write memory stay as they are.
-ir::Graph put_batch_last(const ir::Graph& graph);
+ir::Graph put_batch_last(ir::Graph graph);
 
 }  // namespace tailor::jit

@@ -81,7 +81,9 @@ Node call(std::string_view op, std::vector<ir::Value> operands, std::vector<ir::
 
 }  // namespace
 
-Graph write_parts_in_place(const Graph& graph) {
+Graph write_parts_in_place(Graph graph) {
+  const auto is_cat = [](const Node& n) { return n.kind == ir::NodeKind::CallOp && n.op->name == "cat"; };
+  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), is_cat)) return graph;
   const Parts parts(graph);
   ir::Rewriter rewriter(graph);
   for (const Node& node : graph.nodes) {

@@ -55,7 +55,7 @@ class Lowerer {
     } else {
       out_.graph = ir::optimize(graph, [](const Graph&, const Node& n) { return is_called_whole(n); });
       if (options.fold_weights) out_.graph = fold_affine(out_.graph, steady_inputs(out_.graph, options.lasting));
-      out_.graph = write_parts_in_place(put_batch_last(regroup_products(out_.graph)));
+      out_.graph = write_parts_in_place(put_batch_last(regroup_products(std::move(out_.graph))));
       if (options.fold_weights) ahead_ = nodes_ahead(out_.graph, steady_inputs(out_.graph, options.lasting));
     }
     out_.report.passes_ms = clock_.lap();
@@ -86,6 +86,21 @@ class Lowerer {
     }
   }
 
+  // What runs once is not worth code of its own. But large weights between one op and the next would be kept with the result.
+  std::set<int> calls_ahead() const {
+    constexpr int64_t kLarge = int64_t{1} << 16;
+    std::set<int> calls = ahead_;
+    for (const int n : ahead_) {
+      const Node& node = graph().nodes[static_cast<size_t>(n)];
+      if (kernels::find_kernel(*node.op) == nullptr) calls.erase(n);
+      for (const ir::Value& v : node.operands) {
+        const int from = v.is_tensor() ? graph().values[static_cast<size_t>(v.tensor)].node : -1;
+        if (ahead_.contains(from) && ir::choose(graph().spec(v.tensor).numel() > kLarge)) calls.erase(n), calls.erase(from);
+      }
+    }
+    return calls;
+  }
+
   // Fuses, and again with a group cut in two while it cannot be lowered.
   void lower_groups() {
     FuseOptions fuse_options;
@@ -94,11 +109,9 @@ class Lowerer {
       for (size_t i = 0; i < graph().nodes.size(); ++i) fuse_options.library.insert(static_cast<int>(i));
     int parts = 0;
     if (!ahead_.empty()) ++parts;
-    for (const int n : ahead_) {
-      fuse_options.part[n] = parts;
-      // What runs once is not worth code of its own.
-      if (kernels::find_kernel(*graph().nodes[static_cast<size_t>(n)].op) != nullptr) fuse_options.library.insert(n);
-    }
+    for (const int n : ahead_) fuse_options.part[n] = parts;
+    if (!fuse_options.alone)
+      for (const int n : calls_ahead()) fuse_options.library.insert(n);
     std::set<int> plain;
     for (;;) {
       out_.groups = fuse(graph(), *memory_, fuse_options);

@@ -98,7 +98,7 @@ class Regrouping {
 
 }  // namespace
 
-Graph regroup_products(const Graph& graph) {
+Graph regroup_products(Graph graph) {
   const auto writes = [](const Node& n) { return n.kind == NodeKind::CallOp && ir::writes_first_operand(n); };
   if (std::any_of(graph.nodes.begin(), graph.nodes.end(), writes)) return graph;
   if (std::none_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& n) { return is_linear(graph, n); })) return graph;

@@ -8,6 +8,6 @@ namespace tailor::jit {
 
 /// float32 and float64 only: half types round once. Bits stay as they are but for the order in which a kernel adds few rows. Graphs that
 /// write memory stay as they are.
-ir::Graph regroup_products(const ir::Graph& graph);
+ir::Graph regroup_products(ir::Graph graph);
 
 }  // namespace tailor::jit

@@ -34,11 +34,13 @@ class Appender final : public Builder {
   /// A call whose operands are values of the new graph.
   std::vector<int> call(Node node, std::span<const TensorSpec> specs) {
     if (is_composite(node) && !(keep_ && keep_(rewriter_.graph(), node))) {
-      const Graph before = rewriter_.graph();
+      Graph& graph = rewriter_.graph();
+      const size_t nodes = graph.nodes.size(), values = graph.values.size();
       const std::vector<AttrRef> refs = attr_refs(node);
       std::vector<int> results = node.op->decompose(*this, node.operands, refs);
-      if (fits(results, specs, before.values.size())) return results;
-      rewriter_.graph() = before;
+      if (fits(results, specs, values)) return results;
+      graph.nodes.resize(nodes);  // what was there before is as it was
+      graph.values.resize(values);
     }
     return rewriter_.append(std::move(node), specs);
   }

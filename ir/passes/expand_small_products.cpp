@@ -1,3 +1,5 @@
+#include <set>
+
 #include "ir/choices.h"
 #include "ir/infer.h"
 #include "ir/passes/passes.h"
@@ -40,10 +42,14 @@ class Calls {
 
 }  // namespace
 
-Graph expand_small_products(const Graph& graph) {
+Graph expand_small_products(Graph graph) {
+  std::set<const Node*> small;
+  for (const Node& node : graph.nodes)
+    if (is_small_product(graph, node)) small.insert(&node);
+  if (small.empty()) return graph;
   Rewriter rewriter(graph);
   for (const Node& node : graph.nodes) {
-    if (!is_small_product(graph, node)) {
+    if (!small.contains(&node)) {
       rewriter.copy(node);
       continue;
     }

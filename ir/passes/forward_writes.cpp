@@ -1,10 +1,13 @@
+#include <algorithm>
+
 #include "ir/memory.h"
 #include "ir/passes/passes.h"
 #include "ir/passes/rewriter.h"
 
 namespace tailor::ir {
 
-Graph forward_writes(const Graph& graph) {
+Graph forward_writes(Graph graph) {
+  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), writes_first_operand)) return graph;
   const MemoryMap memory(graph);
   std::vector<ValueId> last_write(memory.count(), -1);
   Rewriter rewriter(graph);

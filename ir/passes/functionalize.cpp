@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "ir/infer.h"
 #include "ir/memory.h"
 #include "ir/passes/passes.h"
@@ -24,7 +26,8 @@ std::vector<char> whole_memories(const Graph& graph, const MemoryMap& memory) {
 
 }  // namespace
 
-Graph functionalize(const Graph& graph) {
+Graph functionalize(Graph graph) {
+  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& n) { return n.inplace; })) return graph;
   const MemoryMap memory(graph);
   const std::vector<char> whole = whole_memories(graph, memory);
   const OpDef* cast = find_op("to");

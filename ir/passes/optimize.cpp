@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "ir/passes/passes.h"
 
 namespace tailor::ir {
@@ -12,11 +14,11 @@ Graph verified(Graph graph) {
 
 Graph optimize(const Graph& graph, const std::function<bool(const Graph&, const Node&)>& keep) {
   Graph g = verified(decompose(graph, keep));
-  g = verified(functionalize(g));
-  g = verified(forward_writes(g));
+  g = verified(functionalize(std::move(g)));
+  g = verified(forward_writes(std::move(g)));
   g = verified(simplify(g));
-  g = verified(expand_small_products(g));
-  g = verified(split_reductions(g));
+  g = verified(expand_small_products(std::move(g)));
+  g = verified(split_reductions(std::move(g)));
   g = verified(fold_constants(g));
   g = verified(eliminate_common_subexpressions(g));
   return verified(eliminate_dead_code(g));

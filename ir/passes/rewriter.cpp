@@ -22,13 +22,16 @@ std::vector<ValueId> Rewriter::append(Node node, std::span<const TensorSpec> spe
 }
 
 Node& Rewriter::copy(const Node& node) {
-  Node fresh = node;
+  const auto index = static_cast<int>(to_.nodes.size());
+  Node& fresh = to_.nodes.emplace_back(node);
   for (Value& v : fresh.operands) v = map(v);
-  std::vector<TensorSpec> specs;
-  for (ValueId v : node.outputs) specs.push_back(from_.spec(v));
-  const std::vector<ValueId> outputs = append(std::move(fresh), specs);
-  for (size_t i = 0; i < outputs.size(); ++i) set(node.outputs[i], outputs[i]);
-  return to_.nodes.back();
+  for (size_t i = 0; i < fresh.outputs.size(); ++i) {
+    const auto to = static_cast<ValueId>(to_.values.size());
+    to_.values.push_back({index, static_cast<int>(i), from_.spec(node.outputs[i])});
+    set(node.outputs[i], to);
+    fresh.outputs[i] = to;
+  }
+  return fresh;
 }
 
 ValueId Rewriter::call(std::string_view op, std::vector<Value> operands, std::vector<Attr> attrs, const SourceLocation& source) {

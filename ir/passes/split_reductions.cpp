@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "ir/choices.h"
@@ -107,13 +108,18 @@ int64_t parts_of(int64_t rows) {
 
 }  // namespace
 
-Graph split_reductions(const Graph& graph) {
+Graph split_reductions(Graph graph) {
   const OpDef* view = find_op("view");
   const std::set<const Node*> shared = folds_to_share(graph);
+  std::map<const Node*, int64_t> rows;  // of those that are split
+  for (const Node& node : graph.nodes)
+    if (const int64_t row = shared.contains(&node) ? 0 : split_of(graph, node); row != 0) rows.emplace(&node, row);
+  if (shared.empty() && rows.empty()) return graph;
   Rewriter rewriter(graph);
   for (const Node& node : graph.nodes) {
     const bool columns = shared.contains(&node);
-    const int64_t row = columns ? 0 : split_of(graph, node);
+    const auto found = rows.find(&node);
+    const int64_t row = found == rows.end() ? 0 : found->second;
     if (!columns && row == 0) {
       rewriter.copy(node);
       continue;

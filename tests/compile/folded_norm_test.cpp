@@ -149,6 +149,18 @@ TEST_F(FoldedNorm, ScaledWeightsAreKept) {
   EXPECT_EQ(copies(), 0);
 }
 
+// Ops ahead are called one by one, but large weights between them are not kept beside what comes of them.
+TEST_F(FoldedNorm, LargeWeightsBetweenOpsAreNotKept) {
+  for (const int64_t rows : {30, 300}) {
+    const Tensor w = randn({rows, 400}), row = rand({400}) + 0.5, x = randn({70, rows});
+    const auto body = [&](const Tensor& a) { return matmul(a, (w * 2 + 1) * row); };
+    auto f = compile(body);
+    for (int call = 0; call < 4; ++call) expect_near(f(x), body(x));
+    EXPECT_EQ(copies(), 2);  // the product's weights, and their layout
+    if (rows == 300) { EXPECT_LT(jit::shared_packs().bytes, rows * 400 * 4 * 5 / 2); }
+  }
+}
+
 TEST_F(FoldedNorm, CanBeTurnedOff) {
   auto net = std::make_shared<Net>();
   net->eval();

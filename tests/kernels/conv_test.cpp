@@ -1,5 +1,6 @@
 // Convolution kernels against the reference at every instruction set.
 #include "ir/ops/conv.h"
+#include "kernels/epilogue.h"
 #include "kernels/kernel_case.h"
 #include "runtime/thread_pool.h"
 
@@ -92,6 +93,35 @@ TEST(Conv, ResultsDoNotDependOnTheThreadCount) {
     }
   }
   set_num_threads(threads);
+}
+
+// Of the same weights: laid out ahead, and with each call.
+TEST(Conv, LaidOutWeightsGiveTheSameResults) {
+  at_every_isa([] {
+    for (const Case& c : cases())
+      for (const ScalarType type : {kFloat32, kFloat64, kBFloat16, kInt32})
+        for (const bool dense_weights : {true, false}) {
+          const ir::OpDef& op = *ir::find_op(c.op);
+          const kernels::Contraction* contraction = kernels::find_contraction(op);
+          if (contraction == nullptr) continue;  // transposed
+          const ir::HostTensor w = random_values(type, c.weight, 2);
+          Strided x = dense(random_values(type, c.input, 1)), weight = dense_weights ? dense(w) : spaced(w);
+          const std::vector<ir::AttrRef> attrs = attributes(c);
+          const auto plain = run_kernel(c.op, {&x, &weight, nullptr}, attrs);
+          Strided out(plain[0].spec);
+          const kernels::Operand operands[] = {x.arg(), weight.arg(), {}};
+          const kernels::TensorArg outputs[] = {out.arg()};
+          kernels::Call call{op, operands, attrs, outputs};
+          const std::string key = contraction->prepacking.key(call);
+          EXPECT_EQ(key.empty(), type == kInt32);
+          if (key.empty()) continue;
+          const auto pack = contraction->prepacking.pack(call);
+          call.prepacked = pack.get();
+          contraction->kernel(call, {});
+          EXPECT_EQ(out.values().bytes, plain[0].bytes) << c.op << " " << type;
+          EXPECT_GE(pack->bytes(), w.spec.numel() * static_cast<int64_t>(type == kFloat64 ? 8 : 4));
+        }
+  });
 }
 
 TEST(Conv, NanReachesOnlyItsWindows) {
