@@ -10,7 +10,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <iostream>
 #include <mutex>
 #include <shared_mutex>
@@ -18,6 +17,8 @@
 #include <thread>
 
 #include "soak/call.h"
+
+extern "C" [[gnu::weak]] size_t __sanitizer_get_current_allocated_bytes();  // where a sanitizer has the heap
 
 namespace {
 
@@ -31,14 +32,12 @@ struct Options {
   std::string only;  // functions whose names have it
 };
 
-/// Of the heap, which the process may have more of. Where the heap is a sanitizer's: of the process.
+/// Of the heap; the process may keep more.
 double megabytes_in_use() {
   const struct mallinfo2 heap = mallinfo2();
-  if (heap.uordblks != 0) return static_cast<double>(heap.uordblks + heap.hblkhd) / 1e6;
-  std::ifstream statm("/proc/self/statm");
-  long pages = 0, resident = 0;
-  statm >> pages >> resident;
-  return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE)) / 1e6;
+  const size_t bytes =
+      __sanitizer_get_current_allocated_bytes != nullptr ? __sanitizer_get_current_allocated_bytes() : heap.uordblks + heap.hblkhd;
+  return static_cast<double>(bytes) / 1e6;
 }
 
 /// What there is after a part of the run, and without all that was compiled.
