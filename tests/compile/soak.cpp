@@ -247,7 +247,7 @@ std::string Run::until(double share) {
 
 int soak_for(const Options& options) {
   tl::set_warning_sink([](std::string_view, std::string_view) { ++warnings; });
-  std::vector<Function> all = functions();
+  std::vector<Function> all = functions(options.seed);
   std::erase_if(all, [&](const Function& f) { return f.name.find(options.only) == std::string::npos; });
   Run run(options, all);
   std::vector<Usage> usages;

@@ -248,20 +248,22 @@ Function function(std::string name, Body body, tl::CompileOptions options, Calle
 Function function(std::string name, Results (*body)(const Call&), tl::CompileOptions options = {.backend = kNoCode}) {
   return function(std::move(name), body, std::move(options), [](const auto& f, Call& c) { return f(c); });
 }
-Function random_programs(const std::string& name, uint64_t first, tl::CompileOptions options) {
-  const bool pure = options.pure;
-  return function(
-      "programs, " + name,
-      [first, pure](Call& c) { return program(first + static_cast<uint64_t>(c.way >> 7 & 3), c, pure ? nullptr : here()); },
-      std::move(options), [](const auto& f, Call& c) { return f(c); });
-}
-
 }  // namespace
 
-std::vector<Function> functions() {
+std::vector<Function> functions(uint64_t seed) {
   using tl::StormPolicy::KeepCompiling;
   std::vector<Function> all;
   const auto add = [&](Function f) { all.push_back(std::move(f)); };
+  uint64_t next_program = seed * 1000;
+  const auto random_programs = [&](const std::string& name, tl::CompileOptions options) {
+    const uint64_t first = next_program;
+    next_program += 4;
+    const bool pure = options.pure;
+    return function(
+        "programs, " + name,
+        [first, pure](Call& c) { return program(first + static_cast<uint64_t>(c.way >> 7 & 3), c, pure ? nullptr : here()); },
+        std::move(options), [](const auto& f, Call& c) { return f(c); });
+  };
   add(function("pointwise", pointwise, {.at_storm = KeepCompiling}));
   add(function("pointwise, evicting", pointwise,
                {.dynamic = tl::Dynamic::Never, .cache_size_limit = 2, .backend = kNoCode, .at_storm = KeepCompiling}));
@@ -305,19 +307,19 @@ std::vector<Function> functions() {
       return Results{c.x, c.y};
     }));
     add(function("by value" + how, by_value, options, [](const auto& f, Call& c) { return Results{f(c.x, c.y), f(c.y, c.y)}; }));
-    add(random_programs("plain" + how, 1, options));
-    add(random_programs("in the background" + how, 5, {.pure = pure, .backend = kNoCode, .async = true}));
+    add(random_programs("plain" + how, options));
+    add(random_programs("in the background" + how, {.pure = pure, .backend = kNoCode, .async = true}));
   }
   add(function("referred", referred, {.backend = kNoCode}, [](const auto& f, Call& c) {
     const Tensor t = f(c);
     return Results{t, t + 1};
   }));
-  add(random_programs("waiting", 9, {.backend = kNoCode, .wait_for_compile = true}));
-  add(random_programs("few entries", 13, {.cache_size_limit = 2, .backend = kNoCode, .at_storm = KeepCompiling}));
-  add(random_programs("static", 17, {.dynamic = tl::Dynamic::Never, .backend = kNoCode}));
-  add(random_programs("dynamic", 21, {.dynamic = tl::Dynamic::Always, .backend = kNoCode}));
-  add(random_programs("eager at the limit", 25, {.cache_size_limit = 3, .backend = kNoCode, .at_limit = tl::CacheLimitPolicy::RunEager}));
-  for (uint64_t i = 0; i < 6; ++i) add(random_programs(std::to_string(i), 29 + 4 * i, {.backend = kNoCode}));
+  add(random_programs("waiting", {.backend = kNoCode, .wait_for_compile = true}));
+  add(random_programs("few entries", {.cache_size_limit = 2, .backend = kNoCode, .at_storm = KeepCompiling}));
+  add(random_programs("static", {.dynamic = tl::Dynamic::Never, .backend = kNoCode}));
+  add(random_programs("dynamic", {.dynamic = tl::Dynamic::Always, .backend = kNoCode}));
+  add(random_programs("eager at the limit", {.cache_size_limit = 3, .backend = kNoCode, .at_limit = tl::CacheLimitPolicy::RunEager}));
+  for (uint64_t i = 0; i < 6; ++i) add(random_programs(std::to_string(i), {.backend = kNoCode}));
   {
     const auto body = [](const Tensor& x) { return (x * 2 + 1).relu(); };
     const auto fast = std::make_shared<tl::Bucketed<Tensor(const Tensor&)>>(tl::bucketed(

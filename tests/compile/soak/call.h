@@ -86,9 +86,11 @@ struct Function {
   bool changes_modes = false;                            // of the process: no other call runs meanwhile
   bool may_refuse = false;                               // its options let it throw where eager code would not
 };
-std::vector<Function> functions();
+/// Equal for equal seeds.
+std::vector<Function> functions(uint64_t seed);
 
-/// The random program `seed`; `part` from where on it is another one, for `other`. Without `state` it depends on its arguments alone.
+/// The random program `seed`: what its ops are, and on which tensors; a call may choose another end of it. Without `state` it depends on
+/// its arguments alone.
 Results program(uint64_t seed, Call& call, State* state);
 
 }  // namespace soak

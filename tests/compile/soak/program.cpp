@@ -175,7 +175,7 @@ void listed(Pool& p, const Call& c) {
 }  // namespace
 
 Results program(uint64_t seed, Call& c, State* s) {
-  const int cut = static_cast<int>(c.way & 15);
+  const int length = 6 + 7 * static_cast<int>(seed % 3), cut = static_cast<int>(c.way & 15);
   const bool other = (c.way >> 4 & 7) == 0;
   Pool p{Draws(0), {c.x, c.y}, {}, {}};
   if (s != nullptr) {
@@ -183,7 +183,7 @@ Results program(uint64_t seed, Call& c, State* s) {
     p.shared = s->shared;
     p.exact.insert(p.exact.end(), s->kept.begin(), s->kept.end());
   }
-  for (int k = 0; k < 10; ++k) {
+  for (int k = 0; k < length; ++k) {
     p.draws = Draws(seed * 64 + static_cast<uint64_t>(k) + (other && k >= cut ? 32 : 0));
     switch (p.draws.pick(24)) {
       case 0: add(p); break;
