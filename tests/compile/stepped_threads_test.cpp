@@ -233,8 +233,9 @@ TEST(Recording, WhatAnotherThreadHasJustRecordedWithMoreTensors) {
   Host host;
   const Tensor x = arange(4, kFloat32).view({2, 2}), other = ones({2, 3});
   using Op = Tensor (*)(const Tensor&);
-  const Op ways[] = {[](const Tensor& t) { return relu(t); }, [](const Tensor& t) { return exp(t); },  [](const Tensor& t) { return neg(t); },
-                     [](const Tensor& t) { return abs(t); },  [](const Tensor& t) { return sqrt(t); }, [](const Tensor& t) { return sin(t); },
+  const Op ways[] = {[](const Tensor& t) { return relu(t); }, [](const Tensor& t) { return exp(t); },
+                     [](const Tensor& t) { return neg(t); },  [](const Tensor& t) { return abs(t); },
+                     [](const Tensor& t) { return sqrt(t); }, [](const Tensor& t) { return sin(t); },
                      [](const Tensor& t) { return cos(t); },  [](const Tensor& t) { return tanh(t); }};
   const auto call = [&](Op way, const Tensor& factor) {
     Invocation invocation(tree, host);
