@@ -238,6 +238,7 @@ Function function(std::string name, Body body, tl::CompileOptions options, Calle
           [=](Call& c) { return call(fast, c); },
           [=] { return fast.stats(); },
           [=] { fast.reset(); },
+          [=] { (void)fast.report(); },
           [=] {
             const auto fresh = tl::compile(body, options);
             return [=](Call& c) { return call(fresh, c); };
@@ -314,6 +315,7 @@ std::vector<Function> functions(uint64_t seed) {
     const Tensor t = f(c);
     return Results{t, t + 1};
   }));
+  add(random_programs("compiled", {}));
   add(random_programs("waiting", {.backend = kNoCode, .wait_for_compile = true}));
   add(random_programs("few entries", {.cache_size_limit = 2, .backend = kNoCode, .at_storm = KeepCompiling}));
   add(random_programs("static", {.dynamic = tl::Dynamic::Never, .backend = kNoCode}));
@@ -326,7 +328,7 @@ std::vector<Function> functions(uint64_t seed) {
         body, {{.policy = tl::BucketPolicy::learned(3, 20), .arguments = {{0, 0}}, .results = {{0, 0}}}}, {.backend = kNoCode}));
     const auto eager = [=](Call& c) { return Results{body(c.x.detach().contiguous())}; };
     add({"bucketed", eager, [=](Call& c) { return Results{(*fast)(c.x.detach().contiguous())}; }, [=] { return fast->stats(); },
-         [=] { fast->function().reset(); }, [=] { return eager; }});
+         [=] { fast->function().reset(); }, [=] { (void)fast->function().report(); }, [=] { return eager; }});
   }
   return all;
 }

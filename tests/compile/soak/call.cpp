@@ -51,6 +51,7 @@ Call make_call(Seeds seeds) {
   if (draws.one_in(10)) tl::maybe_mark_dynamic(c.x, 0);
   if (draws.one_in(20)) tl::maybe_mark_dynamic(c.y, 0, {.min = 2, .max = 8});
   if (draws.one_in(40)) tl::mark_static(c.x, 0);
+  if (draws.one_in(20)) tl::mark_dynamic(c.x, 0, {.min = 2, .max = 9}), c.marked = true;
   return c;
 }
 

@@ -37,6 +37,7 @@ struct Call {
   Tensor index;  // int64; now and then beyond what it indexes
   double number = 1;
   int64_t way = 0, trips = 0;
+  bool marked = false;  // x has a dim that must not be forced to one size
 };
 /// Which call it is: what its tensors are, and what the body does with them.
 struct Seeds {
@@ -81,7 +82,7 @@ struct Function {
   std::string name;
   std::function<Results(Call&)> eager, fast;
   std::function<tl::Stats()> stats;
-  std::function<void()> reset;
+  std::function<void()> reset, look;                     // while others call it
   std::function<std::function<Results(Call&)>()> fresh;  // one that is compiled anew
   bool changes_modes = false;                            // of the process: no other call runs meanwhile
   bool may_refuse = false;                               // its options let it throw where eager code would not
