@@ -24,7 +24,8 @@
 //
 // Once the program of one rest is known and another rest comes, one program for all rests is tried. What quotients and rests of sizes are
 // added up to is a size times a number that is the same for all rests, and a number for each rest; products of such sums are what
-// Monomials::with_rests says. It is fitted at sizes of every rest, and checked where each rest is smallest and where it is largest.
+// Monomials::with_rests says. It is fitted at sizes of every rest, and checked again where sizes of each are largest, and where some are
+// smallest.
 
 namespace tailor::jit {
 namespace {
@@ -436,28 +437,40 @@ class FamilyCompiler {
     return settle(&SymbolRange::min, 1) && settle(&SymbolRange::max, -1);
   }
 
-  // Each rest of each symbol where it is smallest, or largest, beside different rests of the others.
+  // Every rest of every symbol beside every one of the others where they are largest: the sizes that were fitted leave each of these once,
+  // so that what grows at another rate shows. Where they are smallest, each rest once.
   bool ends_of_rests_hold() {
-    const auto ends = [&](bool high) {
+    const auto at_end = [&](bool high, std::span<const int64_t> left) {
+      Values values;
+      for (size_t i = 0; i < ranges_.size(); ++i)
+        values.push_back(of_rest(i, high ? ranges_[i].max : ranges_[i].min, left[i] % rests(i), high ? -1 : 1));
+      return values;
+    };
+    const auto smallest_hold = [&] {
       int64_t most = 1;
       for (size_t i = 0; i < ranges_.size(); ++i) most = std::max(most, rests(i));
       for (int64_t turn = 0; turn < most; ++turn) {
-        Values values;
-        for (size_t i = 0; i < ranges_.size(); ++i)
-          values.push_back(of_rest(i, high ? ranges_[i].max : ranges_[i].min, (turn + static_cast<int64_t>(i)) % rests(i), high ? -1 : 1));
-        if (!holds_at(values)) return false;
+        Values left;
+        for (size_t i = 0; i < ranges_.size(); ++i) left.push_back(turn + static_cast<int64_t>(i));
+        if (!holds_at(at_end(false, left))) return false;
       }
       return true;
     };
     constexpr int kTries = 3;
-    for (int tries = 0; !ends(false); ++tries) {
+    for (int tries = 0; !smallest_hold(); ++tries) {
       if (tries == kTries) return false;
       for (size_t i = 0; i < ranges_.size(); ++i) {
         ranges_[i].min += rests(i);
         if (ranges_[i].min > hint_[i]) return false;
       }
     }
-    if (!ends(true)) return false;
+    Values left(ranges_.size(), 0);
+    for (;;) {
+      if (!holds_at(at_end(true, left))) return false;
+      size_t i = 0;
+      while (i < left.size() && ++left[i] == rests(i)) left[i++] = 0;
+      if (i == left.size()) break;
+    }
     for (size_t i = 0; ranges_.size() > 1 && i < ranges_.size(); ++i) {
       Values corner;
       for (size_t j = 0; j < ranges_.size(); ++j) corner.push_back(of_rest(j, ranges_[j].min, static_cast<int64_t>(j) % rests(j), 1));
@@ -646,7 +659,7 @@ bool is_for_all_rests_worthwhile(const Family& before, std::span<const int64_t> 
   }
   if (!before.may_serve_all_rests()) return false;
   const Monomials one = before.monomials();
-  const size_t looks = one.with_rests(steps).size() + 2 * most;
+  const size_t looks = one.with_rests(steps).size() + rests + most;
   return looks <= kMostLooks && looks < (rests - 1) * (one.size() + 3) / 2;
 }
 

@@ -197,17 +197,23 @@ TEST(FamilyRests, RestsThatMultiplySizes) {
   for (const auto& f : served.families) EXPECT_EQ(f->ranges()[0].step, 4);
 }
 
-// A graph that reads as other sizes of a rest do, at most of them: found where the rest is smallest or largest.
-TEST(FamilyRests, OneRestThatTurnsAtItsEnd) {
-  const GraphAt graph_at = graph_of([](GraphBuilder& b, Sizes s) {
-    const int64_t more = s[0] % 4 == 3 && s[0] > 1000000 ? 1 : 0;
-    return std::vector{b.call("neg", {input(b, {s[0] / 4 + more, s[1] / 4, 3})})};
-  });
-  const auto one = family_of(graph_at, {{32}, {36}});
-  ASSERT_NE(one, nullptr);
-  const auto other = family_of(graph_at, {{33}, {36}}, Backend::Llvm, one.get());
-  ASSERT_NE(other, nullptr);
-  EXPECT_EQ(other->ranges()[0].step, 4);
+// A graph that reads as that of other rests does, but for large sizes of one rest, or of one pair of rests.
+TEST(FamilyRests, OneRestThatGrowsFaster) {
+  const std::function<int64_t(Sizes)> more[] = {
+      [](Sizes s) { return s[0] % 4 == 3 && s[0] > 1000000 ? 1 : 0; },
+      [](Sizes s) { return s[0] % 4 == 1 && s[1] % 4 == 1 ? s[0] / 4 : 0; },
+      [](Sizes s) { return s[0] % 4 == 2 && s[1] % 4 == 0 ? s[1] / 4 : 0; },
+  };
+  for (const auto& f : more) {
+    const GraphAt graph_at = graph_of([f](GraphBuilder& b, Sizes s) {
+      return std::vector{b.call("neg", {input(b, {s[0] / 4 + f(s), s[1] / 4, 3})})};
+    });
+    const auto one = family_of(graph_at, {{32}, {37}});
+    ASSERT_NE(one, nullptr);
+    const auto other = family_of(graph_at, {{33}, {38}}, Backend::Llvm, one.get());
+    ASSERT_NE(other, nullptr);
+    EXPECT_EQ(other->ranges()[0].step, 4);
+  }
 }
 
 TEST(FamilyRests, EachDimHasAStepOfItsOwn) {
