@@ -138,8 +138,7 @@ void add_run(CLI::App& app, int& exit_code) {
       ->type_name("FILE");
   command->footer(
       "The text is what `tailor dump WORKLOAD` prints, and what TAILOR_LOGS=graph shows of your own functions:\n"
-      "  tailor dump add_8 > add.ir; tailor run add.ir --inputs in.safetensors --output out.safetensors\n"
-      "Exit status: 0, or 2 with a message where the graph or an input is wrong.");
+      "  tailor dump add_8 > add.ir; tailor run add.ir --inputs in.safetensors --output out.safetensors");
   command->add_option("--output", options->output, "Write the results, named 0, 1, 2 ..., to this safetensors file")->type_name("FILE");
   command->add_option("--backend", options->backend, "How to run it")->check(CLI::IsMember({"interpreter", "loops", "llvm"}));
   command->callback([options, &exit_code] { exit_code = run_graph(*options); });

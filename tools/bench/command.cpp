@@ -214,8 +214,8 @@ void add_bench(CLI::App& app, int& exit_code) {
   command->add_flag("--all", options->all, "Every workload and sequence; scenarios are named");
   command->add_option("--only", options->only, "These workloads, separated by commas; a name may end in *")->delimiter(',');
   command->add_flag("--list", options->list, "Name the workloads");
-  command->add_option("--threads", options->threads, "Threads of parallel work")->check(CLI::PositiveNumber);
-  command->add_option("--budget", options->measure.budget_seconds, "Seconds for each mode of a workload")->check(CLI::PositiveNumber);
+  command->add_option("--threads", options->threads, "Threads of parallel work")->check(CLI::Range(1, 4096));
+  command->add_option("--budget", options->measure.budget_seconds, "Seconds for each mode of a workload")->check(CLI::Range(0.001, 3600.0));
   command->add_flag("--warm", options->measure.warm,
                     "First calls find their kernels on disk (in a cache of the benchmark's own); else they compile");
   command->add_option("--data", options->data, "Folder with requests.csv, for serving_*")->type_name("FOLDER");

@@ -101,13 +101,13 @@ int conform_all(const Options& options) {
 void add_conform(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<Options>();
   auto* command = app.add_subcommand("conform", "Replay reference cases (FAMILY.jsonl and FAMILY.safetensors) and count what agrees");
-  command->add_option("directory", options->directory, "Folder of the cases")->required();
+  command->add_option("directory", options->directory, "Folder of the cases")->required()->type_name("FOLDER");
   command->add_option("--backend", options->backend, "How to run them; fused: compiled among other ops")
       ->check(CLI::IsMember({"eager", "interpreter", "compiled", "fused"}));
   command->add_option("--only", options->only, "Ops to run, separated by commas")->delimiter(',');
   command->add_option("--family", options->families, "Files to run, separated by commas")->delimiter(',');
-  command->add_option("--json", options->json, "Write the counts and every failure to this file");
-  command->add_option("--show", options->show, "How many failures of an op to print");
+  command->add_option("--json", options->json, "Write the counts and every failure to this file")->type_name("FILE");
+  command->add_option("--show", options->show, "How many failures of an op to print")->check(CLI::Range(0, 1000000));
   command->add_flag("--strict", options->strict, "Cases that cannot be replayed are failures, too");
   command->add_flag("--verbose", options->verbose, "Print every op and every failure");
   command->callback([options, &exit_code] { exit_code = conform_all(*options); });

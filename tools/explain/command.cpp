@@ -84,7 +84,7 @@ void add_explain(CLI::App& app, int& exit_code) {
   command->add_option("--html", options->html, "Write a page to this file: guards, calls over time, misses and what to do, graphs")
       ->type_name("FILE");
   command->add_option("--trace", options->trace, "Write the spans to this file, for Perfetto or chrome://tracing")->type_name("FILE");
-  command->add_option("--calls", options->calls, "Calls to make")->check(CLI::PositiveNumber);
+  command->add_option("--calls", options->calls, "Calls to make")->check(CLI::Range(1, 1000000));
   command->callback([options, &exit_code] { exit_code = explain(*options); });
 }
 
