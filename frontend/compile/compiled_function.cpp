@@ -435,6 +435,7 @@ void CompiledFunction::review_promise(Entry& entry, const Invocation& invocation
   std::string why_not;
   auto fresh = entry.plan_skip(invocation, ops, call, given, &why_not);
   if (fresh) entry.look_again();
+  entry.note_not_skipped(why_not);
   const bool holds = plan && plan->guards.check(call) && plan->holds_captured();
   if (holds && plan->module_epoch.load() != module_epoch && fresh && fresh->captures_the_same(*plan)) {
     // Some handle has changed somewhere: another one, or a copy of one that is captured here.
@@ -463,10 +464,7 @@ void CompiledFunction::review_promise(Entry& entry, const Invocation& invocation
     log_warning(entry.tag(), "is declared pure but depends on something else: " + where + "; its body runs on every call from now on");
     return;
   }
-  if (fresh && !entry.set_skip_plan(std::move(fresh), call)) why_not = "what it captures has been replaced too often";
-  if (!why_not.empty() && log_enabled(LogChannel::Recompiles)) {
-    log(LogChannel::Recompiles, entry.tag(), "pure, but cannot be skipped: " + why_not);
-  }
+  if (fresh && !entry.set_skip_plan(std::move(fresh), call)) entry.note_not_skipped("what it captures has been replaced too often");
 }
 
 }  // namespace tailor::detail

@@ -53,6 +53,7 @@ void FunctionRecord::clear() {
   std::lock_guard lock(mutex);
   times = {};
   recent_misses.clear();
+  not_skipped.clear();
 }
 
 Entry::~Entry() {
@@ -392,6 +393,19 @@ bool Entry::set_skip_plan(std::unique_ptr<const SkipPlan> plan, const guards::Ca
   return true;
 }
 
+void Entry::note_not_skipped(const std::string& why) {
+  {
+    std::lock_guard lock(record_.mutex);
+    record_.not_skipped = why;
+  }
+  {
+    std::lock_guard lock(mutex_);
+    if (why.empty() || why == told_not_skipped_) return;
+    told_not_skipped_ = why;
+  }
+  log(LogChannel::Recompiles, tag(), "declared pure, but the body ran: " + why);
+}
+
 const SkipPlan* Entry::skip_plan_for(const guards::CallDescriptor& call) {
   const SkipPlan* last = skip_plan();
   if (!last || last->guards.check(call)) return last;
@@ -508,7 +522,9 @@ std::unique_ptr<const SkipPlan> Entry::plan_skip(const Invocation& invocation, c
       continue;
     }
     TensorImpl& tensor = invocation.external(static_cast<int>(number));
-    if (!invocation.is_held_elsewhere(tensor)) return refuse("it makes a tensor by other means than ops");
+    if (!invocation.is_held_elsewhere(tensor))
+      return refuse(
+          "a tensor takes part that the body makes of host data (tensor(), from_blob(), a file): it would have to be an argument");
     plan->captured.push_back(&tensor);
     plan->captured_ids.push_back(tensor.id);
     plan->lives.push_back(watch_life(tensor));

@@ -53,6 +53,7 @@ struct FunctionRecord {
     } recorded_us, eager_us, compiled_us, guard_us, run_us, entry_compile_us;
   } times;
   std::vector<MissRecord> recent_misses;
+  std::string not_skipped;  // Stats::not_skipped
 
   void count(EagerReason reason) { eager[static_cast<size_t>(reason)].fetch_add(1, std::memory_order_relaxed); }
   /// What is known of the costs of a call that would be compiled.
@@ -224,6 +225,8 @@ class Entry final : public follow::EntryHost, public std::enable_shared_from_thi
     const uint64_t calls = looks_in_vain_.fetch_add(1, std::memory_order_relaxed);
     return calls < kMostInVain || calls % kSeldom == 0;
   }
+  /// Why a call of a pure function is not skipped, or "" where it will be from now on. Told once.
+  void note_not_skipped(const std::string& why);
   void look_again() noexcept { looks_in_vain_.store(0, std::memory_order_relaxed); }
 
   std::vector<Explanation::Segment> segments() const;
@@ -277,6 +280,7 @@ class Entry final : public follow::EntryHost, public std::enable_shared_from_thi
   std::atomic<const EntryGuards*> guards_{nullptr};
   std::vector<std::unique_ptr<const EntryGuards>> all_guards_;  // older ones may be in use by other threads
   mutable std::mutex mutex_;
+  std::string told_not_skipped_;
   std::string last_change_;  // why the next segment is compiled, for error_on_recompile
   std::atomic<const SkipPlan*> skip_{nullptr};
   std::vector<std::unique_ptr<const SkipPlan>> plans_;

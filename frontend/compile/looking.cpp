@@ -54,6 +54,10 @@ Explanation CompiledFunction::explain(const std::function<void()>& call) {
     call();
   }
   result.storms = record_.all_storms();
+  {
+    std::lock_guard lock(record_.mutex);
+    result.not_skipped = record_.not_skipped;
+  }
   std::lock_guard lock(mutex_);
   for (const auto& entry : *entries_) {
     if (entry->number != result.entry) continue;
@@ -130,6 +134,7 @@ Stats CompiledFunction::stats() const {
     s.follow_us = std::max(0.0, t.compiled_us.mean() - s.run_us);
     s.compiled_call_us = t.compiled_us.samples ? t.compiled_us.mean() + s.guard_us : 0;
     s.recent_misses = record_.recent_misses;
+    s.not_skipped = record_.not_skipped;
   }
   std::lock_guard lock(mutex_);
   s.entries = static_cast<int>(entries_->size());

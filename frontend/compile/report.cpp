@@ -63,13 +63,14 @@ std::string Stats::text() const {
     text << ", " << artifacts.bytes << " bytes read and written";
   }
   text << "\na call: eager " << eager_call_us << " us, compiled " << compiled_call_us << " us (guards " << guard_us << ", following "
-       << follow_us << ", running " << run_us << "); all told " << average_call_us() << " us";
+       << follow_us << ", running " << run_us << "); on average, with all compiling, " << average_call_us() << " us";
   if (std::isfinite(break_even())) text << "; compiling pays from call " << std::setprecision(0) << std::ceil(break_even()) << " on";
   text << "\n";
   for (const MissRecord& miss : recent_misses)
     text << (miss.kind == "guard" ? "miss of entry " : "recompile of entry ") << miss.entry << ": " << miss.text() << "\n";
   for (const Storm& storm : storms) text << "recompile storm: " << storm.subject << " failed " << storm.failures << " times\n";
   if (pure_promise_broken) text << "declared pure, but depends on something else: followed on every call\n";
+  if (!not_skipped.empty()) text << "declared pure, but the body ran: " << not_skipped << "\n";
   return text.str();
 }
 
@@ -143,6 +144,7 @@ Json to_json(const Stats& s) {
           {"sizes_bound", s.sizes_bound},
           {"parts", s.parts},
           {"pure_promise_broken", s.pure_promise_broken},
+          {"not_skipped", s.not_skipped},
           {"eager",
            {{"all", s.eager.all()},
             {"at_limit", s.eager.at_limit},
@@ -209,6 +211,7 @@ std::string Explanation::text() const {
     for (const std::string& value : storm.values) out << ' ' << value;
     out << "\n    suggestion: " << storm.suggestion << "\n";
   }
+  if (!not_skipped.empty()) out << "  declared pure, but the body ran: " << not_skipped << "\n";
   if (entry >= 0) out << "entry " << entry << ": " << steps << " recorded steps, " << paths << " paths\n";
   const auto list = [&](const char* title, const std::vector<GuardText>& texts) {
     if (!texts.empty()) out << title << "\n";
@@ -240,6 +243,7 @@ std::string Explanation::json() const {
                  {"skip_guards", to_json(skip_guards)},
                  {"size_guards", ways},
                  {"segments", to_json(segments)},
+                 {"not_skipped", not_skipped},
                  {"storms", to_json(storms)}});
 }
 

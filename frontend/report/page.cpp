@@ -99,7 +99,7 @@ std::string cards(const Stats& s) {
   card(format("%.2f ms", s.compile_ms), "compiling");
   card(format("%.2f us", s.eager_call_us), "an eager call");
   card(s.compiled_call_us > 0 ? format("%.2f us", s.compiled_call_us) : "none yet", "a compiled call");
-  card(format("%.2f us", s.average_call_us()), "a call, all told");
+  card(format("%.2f us", s.average_call_us()), "a call on average, with all compiling");
   card(std::isfinite(s.break_even()) ? format("%.0f", std::ceil(s.break_even())) : "never", "calls to break even");
   return out + "</ul>";
 }

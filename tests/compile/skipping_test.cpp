@@ -291,6 +291,33 @@ TEST(Skipping, WhatDrawsRandomNumbersIsNotSkipped) {
   }
 }
 
+// Why the body of a pure function runs is told once in the log, and as data for as long as it does.
+TEST(Skipping, WhatIsNotSkippedSaysWhy) {
+  static std::vector<std::string> told;
+  told.clear();
+  set_log_sink([](LogChannel, std::string_view, std::string_view text) {
+    if (text.starts_with("declared pure")) told.emplace_back(text);
+  });
+  set_logs("recompiles");
+  const Tensor table = arange(8, kFloat32);
+  auto f = compile([&](const Tensor& x, int64_t row) { return x + table.index_select(0, row < 0 ? x.to(kInt64) : tensor({row})); },
+                   {.pure = true});
+  for (int i = 0; i < 10; ++i) EXPECT_VALUES(f(f32({1}), 2), 3);
+  const std::string why = "a tensor takes part that the body makes of host data";
+  EXPECT_EQ(f.stats().skipped, 0u);
+  EXPECT_TRUE(f.stats().not_skipped.starts_with(why)) << f.stats().not_skipped;
+  EXPECT_NE(f.stats().text().find("declared pure, but the body ran: " + why), std::string::npos) << f.stats();
+  EXPECT_NE(explain(f)(f32({1}), 2).text().find("declared pure, but the body ran: " + why), std::string::npos);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0], "declared pure, but the body ran: " + f.stats().not_skipped);
+  for (int i = 0; i < 10; ++i) EXPECT_VALUES(f(f32({1}), -1), 2);
+  set_logs("");
+  set_log_sink(nullptr);
+  EXPECT_GT(f.stats().skipped, 0u);
+  EXPECT_EQ(f.stats().not_skipped, "");
+  EXPECT_EQ(told.size(), 1u);
+}
+
 TEST(Skipping, FreezingAParameterIsSeen) {
   nn::Linear fc(nn::LinearOptions(2, 1).bias(false));
   auto g = compile([&](const Tensor& x) { return fc->forward(x); }, {.pure = true});

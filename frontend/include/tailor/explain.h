@@ -28,6 +28,7 @@ struct Explanation {
   std::vector<std::vector<GuardText>> size_guards;  // of each way through the body (pure): the sizes that it is skipped in unseen
   std::vector<Segment> segments;                    // of that entry, in the order of compiling
   int steps = 0, paths = 0;
+  std::string not_skipped;    // of a pure function whose body runs all the same: why (Stats::not_skipped)
   std::vector<Storm> storms;  // guards that have failed again and again
 
   std::string text() const;

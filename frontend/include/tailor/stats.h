@@ -55,7 +55,8 @@ struct Stats {
   uint64_t symbolic_given_up = 0;                   // segments that one program for all sizes could not be found for
   uint64_t sizes_bound = 0;                         // calls of pure functions in a new size that did not run the body (tailor/sym_int.h)
   uint64_t parts = 0;                               // times that many paths made it compile in parts which they share
-  bool pure_promise_broken = false;
+  bool pure_promise_broken = false;                 // declared pure, but depends on something else: followed on every call from then on
+  std::string not_skipped;  // why the body of a pure function ran in the last call looked at; empty once it is skipped
 
   /// Calls that ran as plain eager code, and why.
   struct EagerCalls {
