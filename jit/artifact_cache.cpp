@@ -18,8 +18,8 @@ namespace {
 constexpr std::string_view kSuffix = ".kernel";
 constexpr std::string_view kBuildSuffix = ".build";       // an empty file that says that a build has entries
 constexpr std::string_view kMagic = "tailor kernel 1\n";  // with the version of the format
-/// The folder is looked through for what should go once in so many stores, and whenever a process has written this part of the limit.
-constexpr unsigned kLookEvery = 16;
+/// The folder is looked through for what should go whenever a process has written this part of the limit, and once in as many bytes on
+/// average over all processes: it may hold a hundred thousand files, and few processes write many.
 constexpr int64_t kLookAfter = 64;
 
 using Digest = std::array<uint64_t, 2>;
@@ -190,7 +190,9 @@ void ArtifactCache::store(std::string_view key, const KernelImage& image, Artifa
   say("kept " + name + ", " + std::to_string(bytes) + " bytes");
   if (!marked_.exchange(true) && !folder->has(build_mark())) folder->write(build_mark(), "");
   const int64_t since = written_.fetch_add(bytes) + bytes;
-  if (since >= limit_ / kLookAfter || digest(key)[1] % kLookEvery == 0) trim(*folder);
+  const int64_t part = std::max<int64_t>(1, limit_ / kLookAfter);
+  const bool drawn = digest(key)[1] % static_cast<uint64_t>(part) < static_cast<uint64_t>(bytes);
+  if (since >= part || drawn) trim(*folder);
 }
 
 void ArtifactCache::give_up_writing(const std::string& why) {

@@ -371,6 +371,17 @@ TEST_F(ArtifactCacheTest, TheLeastRecentlyUsedGo) {
   EXPECT_TRUE(small.find("key 0", counts));
 }
 
+// Looking through a folder of many kernels takes a quarter of a second: who stores little does not do it.
+TEST_F(ArtifactCacheTest, StoringLittleDoesNotLookThroughTheFolder) {
+  ArtifactCache roomy(path, int64_t{1} << 30);
+  roomy.store("key", image(), counts);
+  write_file(folder / "cache/x.1.tmp", "half");
+  set_age(folder / "cache/x.1.tmp", 4000);  // goes when somebody looks
+  for (int n = 0; n < 200; ++n) roomy.store("key " + std::to_string(n), image(), counts);
+  EXPECT_TRUE(fs::exists(folder / "cache/x.1.tmp"));
+  EXPECT_EQ(roomy.usage().entries, 201);
+}
+
 TEST_F(ArtifactCacheTest, HalfWrittenFilesOfOthersStayForAnHour) {
   store("key", image());
   write_file(folder / "cache/x.1.tmp", "half");
