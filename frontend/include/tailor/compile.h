@@ -35,30 +35,40 @@ namespace nn {
 class Module;
 }
 
-enum class Dynamic : uint8_t { Automatic, Always, Never };
-enum class Backend : uint8_t { Eager, Interpreter, Llvm };
-/// Options of compile(); names and meanings follow torch.compile and torch._dynamo.config.
+/// When sizes of arguments become symbolic, so that one program serves many of them (docs/dynamic_shapes.md).
+enum class Dynamic : uint8_t {
+  Automatic,  // a size that is seen with a second value
+  Always,     // all of them, from the first compile on
+  Never,
+};
+/// What runs a recorded segment.
+enum class Backend : uint8_t {
+  Eager,        // its ops one by one, by the eager kernels
+  Interpreter,  // the slow reference of every op
+  Llvm,         // machine code
+};
+/// Options of compile(); names and meanings follow torch.compile and torch._dynamo.config. docs/policies.md has them all in a table.
 struct CompileOptions {
   std::string name = {};  // for logs and explain(); default: the source line of the call to compile()
   Dynamic dynamic = Dynamic::Automatic;
-  int cache_size_limit = 8;  // entries a function may have
+  int cache_size_limit = 8;  // entries a function may have; at least 1
   bool fullgraph = false;    // needing a tensor's data on the host is an error that names the line
   bool pure = false;         // the promise above
   Backend backend = Backend::Llvm;
-  CacheLimitPolicy at_limit = CacheLimitPolicy::EvictLeastRecentlyUsed;
+  CacheLimitPolicy at_limit = CacheLimitPolicy::EvictLeastRecentlyUsed;  // what a call does that would need another one
   bool suppress_errors = true;      // a compile failure runs op by op and is logged once; false: it throws
   bool error_on_recompile = false;  // throw instead of compiling a second time
-  bool fast_math = false;           // relaxed arithmetic
+  bool fast_math = false;           // relaxed arithmetic: results need not have eager's bits (docs/numerics.md)
   bool fold_weights = true;         // what is computed from parameters alone (folded batch norms) is computed once, while they last
   bool async = false;               // compile on another thread; calls run eagerly meanwhile
   bool wait_for_compile = false;    // a call waits for another thread that compiles what it needs; else it runs eagerly
   bool when_worth_it = false;       // compile a kind of call once it has come often enough to pay
   int worth_it_after = 0;           // so often; 0: measured, C_compile / (C_eager - C_compiled)
-  StormPolicy at_storm = StormPolicy::WhenWorthIt;
+  StormPolicy at_storm = StormPolicy::WhenWorthIt;  // what becomes of calls once one guard has failed again and again
   int storm_limit = 0;            // recompiles for one guard past which it is a storm; 0: the larger of 8 and cache_size_limit
   GuardFilter guard_filter = {};  // which facts to rely on; what it drops is logged and counted, and the user's to answer for
   GuardRelax guard_relax = {};    // which values may vary within a range
-  GuardOrder guard_order = GuardOrder::Expected;
+  GuardOrder guard_order = GuardOrder::Expected;  // in which order the guards of an entry are checked
 };
 
 namespace detail {
@@ -372,7 +382,8 @@ struct ForwardCall<M, R(A...)> {
 /// Compiles a function pointer, a functor or lambda (also move-only and mutable ones; `std::ref` of one that the caller keeps), a
 /// `std::shared_ptr` to a module or a module holder (held), or an lvalue module (the caller keeps it alive). The result has the function's
 /// own signature, but for results by reference, which are values. Nothing is compiled before the first call. Types that cannot be guarded
-/// are a compile-time error that says what to do.
+/// are a compile-time error that says what to do. Throws Error for options out of range. A call throws what `fn` throws, and Error where an
+/// option asks for it (`fullgraph`, `error_on_recompile`, a policy `Throw`, a failed compile without `suppress_errors`).
 template <class F>
 auto compile(F&& fn, CompileOptions options = {}, std::source_location where = std::source_location::current()) {
   using T = std::decay_t<F>;

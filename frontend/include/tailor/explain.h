@@ -1,5 +1,8 @@
 #pragma once
 // What a compiled function did in one call and what it relies on: printable, and plain data.
+//
+//   tailor::Explanation told = tailor::explain(fast)(x, w);     // makes the call
+//   std::cout << told;   if (told.outcome.starts_with("miss")) std::cout << told.misses.front().text();
 
 #include <iosfwd>
 #include <string>

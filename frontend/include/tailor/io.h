@@ -57,6 +57,8 @@ class InputArchive {
 
 namespace tailor {
 
+// One tensor is named "0" in its file, those of a list "0", "1" ..., those of a module as in named_parameters() and named_buffers().
+// All throw Error, naming the file, where it cannot be written, read, or holds something else.
 void save(const Tensor& tensor, const std::string& path);
 void load(Tensor& tensor, const std::string& path);
 void save(const std::vector<Tensor>& tensors, const std::string& path);

@@ -1,5 +1,8 @@
 #pragma once
 // What a compiled function has done: printable, and plain data.
+//
+//   const tailor::Stats s = fast.stats();
+//   std::cout << s;   if (s.hit_rate() < 0.9) std::cout << s.recent_misses.back().text();
 
 #include <cstdint>
 #include <iosfwd>

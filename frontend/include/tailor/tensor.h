@@ -5,7 +5,7 @@
 //
 // Every method notes the line it was called from (`where`), for error messages and guards; callers leave it out.
 //
-//   Tensor x = torch::randn({2, 3});
+//   Tensor x = randn({2, 3});
 //   Tensor y = (x * 2 + 1).relu().sum(1);
 //   y[0] = 7;                                // writes into y
 
@@ -144,7 +144,9 @@ class Tensor {
   void point_at(IntrusivePtr<TensorHead> head) noexcept { head_ = std::move(head); }
 
   // ---- description ------------------------------------------------------------------------------------------------
+  /// Valid as long as the tensor is what it is. An undefined tensor has no description: Error.
   IntArrayRef sizes(Where where = Where::current()) const;
+  /// Negative dimensions count from the end; IndexError for one out of range.
   int64_t size(int64_t dim, Where where = Where::current()) const;
   IntArrayRef strides() const;
   int64_t stride(int64_t dim, Where where = Where::current()) const;
@@ -155,6 +157,7 @@ class Tensor {
   SymInt sym_size(int64_t dim, Where where = Where::current()) const;
   SymSizes sym_sizes() const;
   SymInt sym_numel() const;
+  /// In elements.
   int64_t storage_offset() const;
   ScalarType scalar_type() const;
   ScalarType dtype() const { return scalar_type(); }
@@ -203,6 +206,7 @@ class Tensor {
   void* data_ptr(Where where = Where::current()) const { return typed_data(ScalarType::Undefined, true, where); }
   const void* const_data_ptr(Where where = Where::current()) const { return typed_data(ScalarType::Undefined, false, where); }
   void* mutable_data_ptr(Where where = Where::current()) const { return data_ptr(where); }
+  /// Elements by index, a[i][j]. Throws Error when T is not the dtype or N not the rank. The storage counts as exposed afterwards.
   template <class T, size_t N>
   TensorAccessor<T, N> accessor(Where where = Where::current()) const {
     static_assert(N > 0, "accessor needs at least one dimension; use item() for a scalar tensor");
@@ -254,6 +258,7 @@ class Tensor {
   Tensor& copy_(const Tensor& source, bool non_blocking = false, Where where = Where::current()) const;
   Tensor& fill_(const TensorOrScalar& value, Where where = Where::current()) const;
   Tensor& zero_(Where where = Where::current()) const;
+  /// Other sizes, contiguous; elements keep their order as far as they go, new ones are not initialised.
   Tensor& resize_(IntArrayRef sizes, Where where = Where::current()) const;
 
   // ---- creation ---------------------------------------------------------------------------------------------------

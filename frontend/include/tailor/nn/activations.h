@@ -1,5 +1,7 @@
 #pragma once
-// Activations and dropout as modules.
+// Activations and dropout as modules: [*] -> [*]. See ops/pointwise.h for what they compute. Dropout does nothing after eval().
+//
+//   nn::GELU act(nn::GELUOptions().approximate("tanh"));   Tensor y = act(x);
 
 #include "tailor/nn/module.h"
 #include "tailor/nn/options.h"

@@ -1,5 +1,7 @@
 #pragma once
-// Initialisation in place, outside of gradient computation. libtorch's torch::nn::init.
+// Initialisation in place, outside of gradient computation; each gives the tensor back. libtorch's torch::nn::init.
+//
+//   nn::init::xavier_uniform_(linear->weight);   nn::init::zeros_(linear->bias);
 
 #include "tailor/nn/arg.h"
 #include "tailor/tensor.h"
@@ -21,8 +23,10 @@ Tensor zeros_(Tensor tensor);
 Tensor eye_(Tensor matrix);
 Tensor normal_(Tensor tensor, double mean = 0, double std = 1);
 Tensor uniform_(Tensor tensor, double low = 0, double high = 1);
+/// Standard deviation gain(nonlinearity, a) / sqrt(fan): normal, or uniform with the same one.
 Tensor kaiming_normal_(Tensor tensor, double a = 0, FanModeType mode = kFanIn, NonlinearityType nonlinearity = kLeakyReLU);
 Tensor kaiming_uniform_(Tensor tensor, double a = 0, FanModeType mode = kFanIn, NonlinearityType nonlinearity = kLeakyReLU);
+/// Standard deviation gain * sqrt(2 / (fan_in + fan_out)).
 Tensor xavier_normal_(Tensor tensor, double gain = 1.0);
 Tensor xavier_uniform_(Tensor tensor, double gain = 1.0);
 

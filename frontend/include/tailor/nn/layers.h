@@ -1,5 +1,7 @@
 #pragma once
 // Layers with parameters, and shape layers. Options and initial values are libtorch's; weights are shared handles, public as there.
+//
+//   nn::Conv2d conv(nn::Conv2dOptions(3, 8, 5).stride(2).padding(2));   Tensor y = conv(x);   // [n, 3, 32, 32] -> [n, 8, 16, 16]
 
 #include "tailor/nn/module.h"
 #include "tailor/nn/options.h"
@@ -20,6 +22,7 @@ class LinearImpl : public Cloneable<LinearImpl> {
 };
 TAILOR_MODULE(Linear);
 
+/// What it is given.
 class IdentityImpl : public Cloneable<IdentityImpl> {
  public:
   void reset() override {}
@@ -28,6 +31,7 @@ class IdentityImpl : public Cloneable<IdentityImpl> {
 };
 TAILOR_MODULE(Identity);
 
+/// Merges dimensions start_dim (1) to end_dim (the last).
 class FlattenImpl : public Cloneable<FlattenImpl> {
  public:
   explicit FlattenImpl(const FlattenOptions& options = {}) : options(options) {}
@@ -56,6 +60,7 @@ TAILOR_MODULE(Embedding);
 
 // ---- convolution --------------------------------------------------------------------------------------------------
 
+/// Conv1d to Conv3d: [N, in, ...] or [in, ...] -> [N, out, ...]; weight [out, in / groups, kernel ...].
 template <size_t D, class Derived>
 class ConvNdImpl : public Cloneable<Derived> {
  public:
@@ -81,6 +86,7 @@ TAILOR_CONV(2)
 TAILOR_CONV(3)
 #undef TAILOR_CONV
 
+/// [N, in, h, w] -> [N, out, ...]; weight [in, out / groups, kernel ...].
 class ConvTranspose2dImpl : public Cloneable<ConvTranspose2dImpl> {
  public:
   ConvTranspose2dImpl(int64_t in_channels, int64_t out_channels, ExpandingArray<2> kernel_size)
@@ -97,6 +103,8 @@ TAILOR_MODULE(ConvTranspose2d);
 
 // ---- normalisation ------------------------------------------------------------------------------------------------
 
+/// BatchNorm1d to BatchNorm3d: channels are dimension 1. In training by the statistics of the batch, which the running ones follow; after
+/// eval() by those.
 template <size_t D, class Derived>
 class BatchNormNdImpl : public Cloneable<Derived> {
  public:
@@ -122,6 +130,7 @@ TAILOR_BATCH_NORM(2)
 TAILOR_BATCH_NORM(3)
 #undef TAILOR_BATCH_NORM
 
+/// Over the last dimensions, which must be normalized_shape.
 class LayerNormImpl : public Cloneable<LayerNormImpl> {
  public:
   explicit LayerNormImpl(std::vector<int64_t> normalized_shape) : LayerNormImpl(LayerNormOptions(std::move(normalized_shape))) {}
@@ -135,6 +144,7 @@ class LayerNormImpl : public Cloneable<LayerNormImpl> {
 };
 TAILOR_MODULE(LayerNorm);
 
+/// x / sqrt(mean(x^2) + eps) * weight over the last dimensions.
 class RMSNormImpl : public Cloneable<RMSNormImpl> {
  public:
   explicit RMSNormImpl(std::vector<int64_t> normalized_shape) : RMSNormImpl(RMSNormOptions(std::move(normalized_shape))) {}
@@ -147,6 +157,7 @@ class RMSNormImpl : public Cloneable<RMSNormImpl> {
 };
 TAILOR_MODULE(RMSNorm);
 
+/// Over groups of channels (dimension 1).
 class GroupNormImpl : public Cloneable<GroupNormImpl> {
  public:
   GroupNormImpl(int64_t num_groups, int64_t num_channels) : GroupNormImpl(GroupNormOptions(num_groups, num_channels)) {}

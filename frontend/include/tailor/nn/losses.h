@@ -1,5 +1,8 @@
 #pragma once
-// Losses as modules: forward(input, target). See nn/functional.h for what they compute.
+// Losses as modules: forward(input, target). See ops/nn.h for what they compute.
+//
+//   nn::CrossEntropyLoss loss(nn::CrossEntropyLossOptions().label_smoothing(0.1));
+//   Tensor l = loss(logits, classes);
 
 #include "tailor/nn/module.h"
 #include "tailor/nn/options.h"

@@ -22,11 +22,13 @@ Tensor outer(const Tensor& self, const Tensor& vec2, Where where = Where::curren
 /// beta * self + alpha * mat1 @ mat2.
 Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta = 1, const Scalar& alpha = 1,
              Where where = Where::current());
+/// The same for batches: beta * self + alpha * batch1 @ batch2.
 Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta = 1, const Scalar& alpha = 1,
                Where where = Where::current());
 /// input @ weight.T + bias; weight is [out, in].
 Tensor linear(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias = std::nullopt, Where where = Where::current());
-/// Einstein's sum: einsum("bij,bjk->bik", {a, b}).
+/// Einstein's sum: einsum("bij,bjk->bik", {a, b}). Without an arrow the result has the letters that occur once, in order of the alphabet;
+/// "..." stands for dimensions that broadcast. Throws Error for an equation that does not fit the operands.
 Tensor einsum(std::string_view equation, TensorList tensors, Where where = Where::current());
 
 }  // namespace tailor

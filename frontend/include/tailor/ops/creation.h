@@ -1,6 +1,8 @@
 #pragma once
 // Tensors from sizes, numbers, memory and the random generator. Options give dtype, device and requires_grad; the dtype is the
-// default floating-point one unless said otherwise.
+// default floating-point one unless said otherwise. Error for a negative size or one that memory is not there for.
+//
+//   Tensor x = zeros({2, 3}, kFloat64), y = arange(6).view({2, 3}), z = tensor({{1.0, 2.0}, {3.0, 4.0}});
 
 #include <functional>
 #include <memory>
@@ -12,6 +14,7 @@ namespace tailor {
 
 /// Not initialised.
 Tensor empty(SymIntArrayRef size, TensorOptions options = {}, Where where = Where::current());
+/// Not initialised, with these strides (in elements); memory as far as they reach.
 Tensor empty_strided(IntArrayRef size, IntArrayRef stride, TensorOptions options = {}, Where where = Where::current());
 Tensor zeros(SymIntArrayRef size, TensorOptions options = {}, Where where = Where::current());
 Tensor ones(SymIntArrayRef size, TensorOptions options = {}, Where where = Where::current());
@@ -77,6 +80,7 @@ Tensor randint(int64_t low, int64_t high, IntArrayRef size, TensorOptions option
 Tensor randperm(int64_t n, TensorOptions options = {}, Where where = Where::current());
 /// 1 with the probability that each element gives, else 0.
 Tensor bernoulli(const Tensor& self, Where where = Where::current());
+/// Normal with this mean and standard deviation, or each element with its own.
 Tensor normal(double mean, double std, IntArrayRef size, TensorOptions options = {}, Where where = Where::current());
 Tensor normal(const TensorOrScalar& mean, const TensorOrScalar& std = 1.0, Where where = Where::current());
 /// Indices drawn with the given weights, of a vector or per row of a matrix.
@@ -127,6 +131,7 @@ class TensorData {
 ///
 ///   tensor({1.0, 2.0});   tensor({{1, 2}, {3, 4}}, kFloat32);   tensor(3.5);   tensor(std::vector<int64_t>{1, 2})
 Tensor tensor(const TensorData& data, TensorOptions options = {}, Where where = Where::current());
+/// A tensor without dimensions.
 Tensor scalar_tensor(const Scalar& value, TensorOptions options = {}, Where where = Where::current());
 
 /// A tensor over memory that is not ours, which must outlive it; `deleter` is called at its end. The dtype is the options' one.

@@ -13,7 +13,7 @@ namespace tailor {
 Tensor sum(const Tensor& self, std::optional<ScalarType> dtype = std::nullopt, Where where = Where::current());
 Tensor sum(const Tensor& self, OptionalIntArrayRef dim, bool keepdim = false, std::optional<ScalarType> dtype = std::nullopt,
            Where where = Where::current());
-/// Floating point only; the mean of nothing is NaN.
+/// Floating point only, unless `dtype` is; the mean of nothing is NaN.
 Tensor mean(const Tensor& self, std::optional<ScalarType> dtype = std::nullopt, Where where = Where::current());
 Tensor mean(const Tensor& self, OptionalIntArrayRef dim, bool keepdim = false, std::optional<ScalarType> dtype = std::nullopt,
             Where where = Where::current());
@@ -33,6 +33,7 @@ std::tuple<Tensor, Tensor> min(const Tensor& self, int64_t dim, bool keepdim = f
 /// int64; without dim, in the flattened tensor.
 Tensor argmax(const Tensor& self, std::optional<int64_t> dim = std::nullopt, bool keepdim = false, Where where = Where::current());
 Tensor argmin(const Tensor& self, std::optional<int64_t> dim = std::nullopt, bool keepdim = false, Where where = Where::current());
+/// Whether some (each) element is not zero: bool.
 Tensor any(const Tensor& self, Where where = Where::current());
 Tensor any(const Tensor& self, OptionalIntArrayRef dim, bool keepdim = false, Where where = Where::current());
 Tensor all(const Tensor& self, Where where = Where::current());
@@ -60,20 +61,24 @@ Tensor logsumexp(const Tensor& self, IntArrayRef dim, bool keepdim = false, Wher
 /// The p-norm; p may be 0, 1, 2, infinite ...
 Tensor norm(const Tensor& self, const Scalar& p = 2, Where where = Where::current());
 Tensor norm(const Tensor& self, const ::std::optional<Scalar>& p, IntArrayRef dim, bool keepdim = false, Where where = Where::current());
+/// int64.
 Tensor count_nonzero(const Tensor& self, OptionalIntArrayRef dim = {}, Where where = Where::current());
 /// The lower of two middle values.
 Tensor median(const Tensor& self, Where where = Where::current());
 ::std::tuple<Tensor, Tensor> median(const Tensor& self, int64_t dim, bool keepdim = false, Where where = Where::current());
 
+// Along dim, of all elements up to each one.
 Tensor cumsum(const Tensor& self, int64_t dim, ::std::optional<ScalarType> dtype = ::std::nullopt, Where where = Where::current());
 Tensor cumprod(const Tensor& self, int64_t dim, ::std::optional<ScalarType> dtype = ::std::nullopt, Where where = Where::current());
+/// Values, and where they are (the last place, of equal ones).
 ::std::tuple<Tensor, Tensor> cummax(const Tensor& self, int64_t dim, Where where = Where::current());
 ::std::tuple<Tensor, Tensor> cummin(const Tensor& self, int64_t dim, Where where = Where::current());
 Tensor logcumsumexp(const Tensor& self, int64_t dim, Where where = Where::current());
-/// Values and indices. Always stable; NaN counts as the largest.
+/// Values and indices, int64. Always stable; NaN counts as the largest.
 ::std::tuple<Tensor, Tensor> sort(const Tensor& self, int64_t dim = -1, bool descending = false, Where where = Where::current());
 ::std::tuple<Tensor, Tensor> sort(const Tensor& self, ::std::optional<bool> stable, int64_t dim = -1, bool descending = false,
                                   Where where = Where::current());
+/// The indices of sort().
 Tensor argsort(const Tensor& self, int64_t dim = -1, bool descending = false, Where where = Where::current());
 /// The k largest (smallest) and their indices.
 ::std::tuple<Tensor, Tensor> topk(const Tensor& self, int64_t k, int64_t dim = -1, bool largest = true, bool sorted = true,
