@@ -1,5 +1,6 @@
 #include "frontend/call.h"
 
+#include "ir/graph.h"
 #include "ir/ops/movement.h"
 
 namespace tailor {
@@ -10,7 +11,13 @@ const ir::OpDef& require_op(std::string_view name) {
   return *op;
 }
 
-void raise_undefined() { detail::raise("expected a defined tensor, got one that holds nothing (a default-constructed Tensor)"); }
+std::string at(const Where& where) {
+  return where.line() == 0 ? "" : ", at " + ir::SourceLocation{where.file_name(), static_cast<int>(where.line())}.str();
+}
+
+void raise_undefined(Where where) {
+  detail::raise("expected a defined tensor, got one that holds nothing (a default-constructed Tensor)", at(where));
+}
 
 SymSizes broadcast_sizes(const SymSizes& a, const SymSizes& b) {
   {
@@ -38,10 +45,10 @@ Operand symbolic_operand(const TensorOrScalar& x) {
   return Scalar(number.unguarded());
 }
 
-std::vector<Operand> operand_list(TensorList tensors) {
+std::vector<Operand> operand_list(Where where, TensorList tensors) {
   std::vector<Operand> list;
   list.reserve(tensors.size());
-  for (const Tensor& t : tensors) list.push_back(operand(t));
+  for (const Tensor& t : tensors) list.push_back(operand(where, t));
   return list;
 }
 

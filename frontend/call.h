@@ -1,7 +1,7 @@
 #pragma once
 // How the public functions reach dispatch:
 //
-//   Tensor softmax(const Tensor& self, int64_t dim, ...) { return call<"softmax">(where, operands(self), dim, dtype); }
+//   Tensor softmax(const Tensor& self, int64_t dim, ...) { return call<"softmax">(where, operands(where, self), dim, dtype); }
 
 #include <array>
 #include <atomic>
@@ -9,6 +9,7 @@
 #include <exception>
 #include <tuple>
 
+#include "frontend/check_at.h"
 #include "frontend/dispatch.h"
 #include "frontend/size_reads.h"
 #include "ir/ops/pointwise_base.h"
@@ -36,11 +37,11 @@ template <ir::FixedString Name>
 }
 
 /// Throws Error for an undefined tensor.
-[[noreturn, gnu::cold]] void raise_undefined();
+[[noreturn, gnu::cold]] void raise_undefined(Where where);
 /// For an op's operand, and for what a description holds besides sizes and strides.
-inline TensorImpl& operand_impl(const Tensor& tensor) {
+inline TensorImpl& operand_impl(const Tensor& tensor, Where where = {}) {
   if (!tensor.defined()) [[unlikely]]
-    raise_undefined();
+    raise_undefined(where);
   return impl_of(*tensor.head());
 }
 /// For whoever looks at the description: its sizes and strides are facts of the call from then on. Compositions that should hold for
@@ -71,26 +72,27 @@ class UnnotedReads {
 /// The sizes that both broadcast to; comparisons of sizes are noted. Throws as ir::broadcast_shapes.
 SymSizes broadcast_sizes(const SymSizes& a, const SymSizes& b);
 
-inline Operand operand(const Tensor& tensor) { return &operand_impl(tensor); }
-inline Operand operand(const Scalar& scalar) { return scalar; }
-inline Operand operand(std::nullopt_t) { return std::nullopt; }
+inline Operand operand(Where where, const Tensor& tensor) { return &operand_impl(tensor, where); }
+inline Operand operand(Where, const Scalar& scalar) { return scalar; }
+inline Operand operand(Where, std::nullopt_t) { return std::nullopt; }
 /// A scalar that is an expression over sizes: noted for the op that is dispatched next.
 Operand symbolic_operand(const TensorOrScalar& x);
-inline Operand operand(const TensorOrScalar& x) {
-  if (x.tensor() != nullptr) return &operand_impl(*x.tensor());
+inline Operand operand(Where where, const TensorOrScalar& x) {
+  if (x.tensor() != nullptr) return &operand_impl(*x.tensor(), where);
   if (x.is_symbolic()) [[unlikely]]
     return symbolic_operand(x);
   return x.is_scalar() ? Operand(x.scalar()) : Operand(std::nullopt);
 }
-inline Operand operand(const ScalarOperand& x) { return operand(x.number()); }
+inline Operand operand(Where where, const ScalarOperand& x) { return operand(where, x.number()); }
 /// An absent optional tensor may also be given as an undefined one, as in libtorch.
 inline Operand optional_operand(const Tensor& tensor) { return tensor.defined() ? Operand(&operand_impl(tensor)) : Operand(std::nullopt); }
 inline Operand optional_operand(const std::optional<Tensor>& tensor) { return tensor ? optional_operand(*tensor) : Operand(std::nullopt); }
 
-inline const Operand& operand(const Operand& o) { return o; }
+inline const Operand& operand(Where, const Operand& o) { return o; }
+/// Of the op called at `where`, which an undefined tensor is told to be at.
 template <class... Ts>
-[[gnu::always_inline]] inline std::array<Operand, sizeof...(Ts)> operands(const Ts&... inputs) {
-  return {operand(inputs)...};
+[[gnu::always_inline]] inline std::array<Operand, sizeof...(Ts)> operands([[maybe_unused]] Where where, const Ts&... inputs) {
+  return {operand(where, inputs)...};
 }
 
 /// An attribute as a plain one; what is symbolic about it is added to `uses`.
@@ -198,6 +200,6 @@ Tensor& call_inplace(Where where, const Tensor& self, const std::array<Operand, 
 }
 
 /// Operands of an op that takes a list of tensors.
-std::vector<Operand> operand_list(TensorList tensors);
+std::vector<Operand> operand_list(Where where, TensorList tensors);
 
 }  // namespace tailor

@@ -1,6 +1,8 @@
 #include "frontend/eager.h"
 
 #include "frontend/decomposition.h"
+#include "ir/graph.h"
+#include "ir/located_error.h"
 #include "ir/promotion.h"
 #include "runtime/ambient.h"
 
@@ -197,19 +199,7 @@ Tensor run_same_shape(const OpCall& call) {
 }
 
 void rethrow_with_line(std::source_location where) {
-  if (where.line() == 0) throw;
-  std::string_view file = where.file_name();
-  file = file.substr(file.find_last_of('/') + 1);
-  const auto text = [&](const std::exception& e) {
-    return std::string(e.what()) + ", at " + std::string(file) + ":" + std::to_string(where.line());
-  };
-  try {
-    throw;
-  } catch (const IndexError& e) { throw IndexError(text(e)); } catch (const NotImplementedError& e) {
-    throw NotImplementedError(text(e));
-  } catch (const OutOfMemoryError& e) { throw OutOfMemoryError(text(e)); } catch (const Error& e) {
-    throw Error(text(e));
-  }
+  ir::rethrow_at(where.line() == 0 ? "" : ir::SourceLocation{where.file_name(), static_cast<int>(where.line())}.str());
 }
 
 }  // namespace eager

@@ -5,16 +5,16 @@
 #include "frontend/call.h"
 #include "frontend/captured.h"
 #include "ir/graph.h"
+#include "ir/located_error.h"
 
 namespace tailor {
+
 namespace {
 
 /// A tensor's gradient, until autograd keeps more.
 struct GradientSlot final : AutogradMeta {
   Tensor grad;
 };
-
-std::string at(const Where& where) { return ", at " + ir::SourceLocation{where.file_name(), static_cast<int>(where.line())}.str(); }
 
 /// What is known only of a tensor that has been computed: a compiled call under way is asked for it.
 TensorImpl& computed(const Tensor& t) {
@@ -37,22 +37,24 @@ void unseen_by_guards(const TensorImpl& impl) {
 namespace {
 
 /// For user code, which reads the description.
-TensorImpl& described(const Tensor& tensor) {
-  TensorImpl& impl = operand_impl(tensor);
+TensorImpl& described(const Tensor& tensor, Where where = {}) {
+  TensorImpl& impl = operand_impl(tensor, where);
   if (detail::current_pure_body != nullptr) [[unlikely]]
     detail::note_described(impl);
   return impl;
 }
 
-size_t checked_dim(const ir::TensorSpec& spec, int64_t d) {
-  check<IndexError>(!spec.sizes.empty(), "Dimension specified as ", d, " but tensor has no dimensions");
-  return static_cast<size_t>(wrap_dim(d, spec.rank()));
+size_t checked_dim(const ir::TensorSpec& spec, int64_t d, const Where& where) {
+  check_at<IndexError>(where, !spec.sizes.empty(), "Dimension specified as ", d, " but tensor has no dimensions");
+  try {
+    return static_cast<size_t>(wrap_dim(d, spec.rank()));
+  } catch (const Error&) { ir::rethrow_at(ir::SourceLocation{where.file_name(), static_cast<int>(where.line())}.str()); }
 }
 
 }  // namespace
 
 IntArrayRef Tensor::sizes(Where where) const {
-  const TensorImpl& impl = described(*this);
+  const TensorImpl& impl = described(*this, where);
   if (current_size_reads != nullptr) [[unlikely]]
     current_size_reads->sizes_read(impl, where);
   return impl.spec.sizes;
@@ -60,21 +62,21 @@ IntArrayRef Tensor::sizes(Where where) const {
 IntArrayRef Tensor::strides() const { return described(*this), impl_of(*this).spec.strides; }
 int64_t Tensor::dim() const { return described(*this).spec.rank(); }
 int64_t Tensor::numel(Where where) const {
-  const TensorImpl& impl = described(*this);
+  const TensorImpl& impl = described(*this, where);
   if (current_size_reads != nullptr) [[unlikely]]
     current_size_reads->count_read(impl, where);
   return impl.spec.numel();
 }
 int64_t Tensor::size(int64_t d, Where where) const {
-  const TensorImpl& impl = described(*this);
-  const size_t dim = checked_dim(impl.spec, d);
+  const TensorImpl& impl = described(*this, where);
+  const size_t dim = checked_dim(impl.spec, d, where);
   if (current_size_reads != nullptr) [[unlikely]]
     current_size_reads->size_read(impl, dim, where);
   return impl.spec.sizes[dim];
 }
-SymInt Tensor::sym_size(int64_t d, Where) const {
-  const TensorImpl& impl = described(*this);
-  const size_t dim = checked_dim(impl.spec, d);
+SymInt Tensor::sym_size(int64_t d, Where where) const {
+  const TensorImpl& impl = described(*this, where);
+  const size_t dim = checked_dim(impl.spec, d, where);
   return current_size_reads != nullptr ? current_size_reads->size_of(impl, dim) : SymInt(impl.spec.sizes[dim]);
 }
 SymSizes Tensor::sym_sizes() const {
@@ -91,9 +93,9 @@ SymInt Tensor::sym_numel() const {
   for (const SymInt& size : sym_sizes()) count *= size;
   return count;
 }
-int64_t Tensor::stride(int64_t d, Where) const {
-  const ir::TensorSpec& spec = (described(*this), impl_of(*this).spec);
-  return spec.strides[checked_dim(spec, d)];
+int64_t Tensor::stride(int64_t d, Where where) const {
+  const ir::TensorSpec& spec = (described(*this, where), impl_of(*this).spec);
+  return spec.strides[checked_dim(spec, d, where)];
 }
 int64_t Tensor::storage_offset() const {
   const TensorImpl& impl = computed(*this);
@@ -139,18 +141,18 @@ std::string Tensor::toString() const {
 // ---- host access ----------------------------------------------------------------------------------------------------
 
 Scalar Tensor::item(Where where) const {
-  TensorImpl& impl = operand_impl(*this);
+  TensorImpl& impl = operand_impl(*this, where);
   if (current_size_reads != nullptr) [[unlikely]]
     current_size_reads->count_read(impl, where);
-  check(impl.spec.numel() == 1, "a Tensor with ", impl.spec.numel(), " elements cannot be converted to Scalar", at(where));
+  check_at(where, impl.spec.numel() == 1, "a Tensor with ", impl.spec.numel(), " elements cannot be converted to Scalar");
   prepare_host_access(impl, false, where);
   return visit_dtype(impl.spec.dtype, [&]<class T>() { return Scalar(*reinterpret_cast<const T*>(impl.data())); });
 }
 
 void* Tensor::typed_data(ScalarType expected, bool write, Where where) const {
-  TensorImpl& impl = operand_impl(*this);
-  check(expected == ScalarType::Undefined || expected == impl.spec.dtype, "expected scalar type ", expected, " but found ", impl.spec.dtype,
-        at(where));
+  TensorImpl& impl = operand_impl(*this, where);
+  check_at(where, expected == ScalarType::Undefined || expected == impl.spec.dtype, "expected scalar type ", expected, " but found ",
+           impl.spec.dtype);
   prepare_host_access(impl, write, where);
   if (write) {
     impl.storage->set_exposed();

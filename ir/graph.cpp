@@ -1,6 +1,7 @@
 #include "ir/graph.h"
 
 #include "ir/infer.h"
+#include "ir/located_error.h"
 
 namespace tailor::ir {
 
@@ -27,9 +28,7 @@ auto with_source(const SourceLocation& source, F&& f) {
   if (!source) return f();
   try {
     return f();
-  } catch (const IndexError& e) { throw IndexError(std::string(e.what()) + ", at " + source.str()); } catch (const NotImplementedError& e) {
-    throw NotImplementedError(std::string(e.what()) + ", at " + source.str());
-  } catch (const Error& e) { throw Error(std::string(e.what()) + ", at " + source.str()); }
+  } catch (const Error&) { rethrow_at(source.str()); }
 }
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "ir/located_error.h"
 #include "jit/loop_interpreter.h"
 #include "runtime/thread_pool.h"
 
@@ -87,13 +88,7 @@ void LibraryLaunch::run(std::byte* const* bases, const int64_t* scalars, const P
                            pack >= 0 && !packs.empty() ? packs[static_cast<size_t>(pack)].get() : nullptr};
   try {
     invoke(call);
-  } catch (const IndexError& e) {
-    if (where.empty()) throw;
-    throw IndexError(std::string(e.what()) + ", at " + where);
-  } catch (const NotImplementedError&) { throw; } catch (const Error& e) {
-    if (where.empty()) throw;
-    throw Error(std::string(e.what()) + ", at " + where);
-  }
+  } catch (const Error&) { ir::rethrow_at(where); }
 }
 
 }  // namespace tailor::jit

@@ -2,6 +2,8 @@
 
 #include <ostream>
 
+#include "frontend/check_at.h"
+
 namespace tailor::nn {
 
 void SequentialImpl::push_back(std::string name, AnyModule module) {
@@ -10,7 +12,7 @@ void SequentialImpl::push_back(std::string name, AnyModule module) {
 }
 
 Tensor SequentialImpl::forward(const Tensor& input, Where where) {
-  check(!modules_.empty(), "Cannot call forward() on an empty Sequential");
+  check_at(where, !modules_.empty(), "Cannot call forward() on an empty Sequential");
   Tensor x = input;
   for (AnyModule& module : modules_) x = module.forward(x, where);
   return x;

@@ -1,5 +1,6 @@
 #include "tailor/nn/functional.h"
 
+#include "frontend/check_at.h"
 #include "tailor/ops/indexing.h"
 #include "tailor/ops/view.h"
 
@@ -59,7 +60,7 @@ Tensor dropout(const Tensor& input, const DropoutFuncOptions& options, Where whe
   return placed(options.inplace(), input, tailor::dropout(input, options.p(), options.training(), where), where);
 }
 Tensor dropout2d(const Tensor& input, const DropoutFuncOptions& options, Where where) {
-  check(input.dim() == 3 || input.dim() == 4, "dropout2d: expected 3D or 4D input, got ", input.dim(), "D");
+  check_at(where, input.dim() == 3 || input.dim() == 4, "dropout2d: expected 3D or 4D input, got ", input.dim(), "D");
   if (!options.training() || options.p() == 0) return input;
   Dims sizes(input.sizes());
   sizes[sizes.size() - 1] = sizes[sizes.size() - 2] = 1;
@@ -89,10 +90,11 @@ Tensor normalize(const Tensor& input, const NormalizeFuncOptions& options, Where
   return tailor::normalize(input, options.p(), options.dim(), options.eps(), where);
 }
 Tensor embedding(const Tensor& input, const Tensor& weight, const EmbeddingFuncOptions& options, Where where) {
-  check<NotImplementedError>(!options.max_norm(), "embedding: max_norm is not supported");
+  check_at<NotImplementedError>(where, !options.max_norm(), "embedding: max_norm is not supported");
   if (options.padding_idx()) {
     const int64_t rows = weight.size(0);
-    check(*options.padding_idx() < rows && *options.padding_idx() >= -rows, "embedding: Padding_idx must be within num_embeddings");
+    check_at(where, *options.padding_idx() < rows && *options.padding_idx() >= -rows,
+             "embedding: Padding_idx must be within num_embeddings");
   }
   return tailor::embedding(weight, input, options.padding_idx().value_or(-1), options.scale_grad_by_freq(), options.sparse(), where);
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <ostream>
 
+#include "frontend/check_at.h"
 #include "tailor/nn/functional.h"
 #include "tailor/nn/init.h"
 #include "tailor/ops/creation.h"
@@ -130,7 +131,7 @@ Tensor ConvNdImpl<D, Derived>::forward(const Tensor& input, Where where) {
   F::ConvFuncOptions<D> o;
   o.bias(bias).stride(options.stride()).padding(options.padding()).dilation(options.dilation()).groups(options.groups());
   if (options.padding_mode() != kZeros) {
-    check(!options.padding().mode(), "Conv: padding_mode ", options.padding_mode().text(), " needs padding given by numbers");
+    check_at(where, !options.padding().mode(), "Conv: padding_mode ", options.padding_mode().text(), " needs padding given by numbers");
     std::vector<int64_t> around;
     for (size_t d = D; d-- > 0;) around.insert(around.end(), {options.padding().sizes()[d], options.padding().sizes()[d]});
     x = tailor::pad(input, around, options.padding_mode().text(), std::nullopt, where);
@@ -204,9 +205,9 @@ void BatchNormNdImpl<D, Derived>::pretty_print(std::ostream& out) const {
 template <size_t D, class Derived>
 Tensor BatchNormNdImpl<D, Derived>::forward(const Tensor& input, Where where) {
   if constexpr (D == 1)
-    check(input.dim() == 2 || input.dim() == 3, "expected 2D or 3D input (got ", input.dim(), "D input)");
+    check_at(where, input.dim() == 2 || input.dim() == 3, "expected 2D or 3D input (got ", input.dim(), "D input)");
   else
-    check(input.dim() == D + 2, "expected ", D + 2, "D input (got ", input.dim(), "D input)");
+    check_at(where, input.dim() == D + 2, "expected ", D + 2, "D input (got ", input.dim(), "D input)");
   const bool track = this->is_training() && options.track_running_stats();
   double factor = options.momentum().value_or(0.0);
   if (track) {

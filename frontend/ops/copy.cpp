@@ -9,9 +9,9 @@ namespace tailor {
 namespace {
 
 Tensor cast_or_copy(const Tensor& self, ScalarType dtype, Device device, bool copy, Where where) {
-  check<NotImplementedError>(device.type() == self.device().type(), "to: cannot copy from ", self.device(), " to ", device,
-                             ": no CUDA device is available to this build of Tailor");
-  if (dtype != self.scalar_type()) return call<"to">(where, operands(self), dtype);
+  check_at<NotImplementedError>(where, device.type() == self.device().type(), "to: cannot copy from ", self.device(), " to ", device,
+                                ": no CUDA device is available to this build of Tailor");
+  if (dtype != self.scalar_type()) return call<"to">(where, operands(where, self), dtype);
   return copy ? self.clone(std::nullopt, where) : self;
 }
 
@@ -31,25 +31,25 @@ Tensor Tensor::to(const Tensor& other, bool, bool copy, Where where) const {
 Tensor Tensor::type_as(const Tensor& other, Where where) const { return to(other.scalar_type(), false, false, where); }
 
 Tensor Tensor::clone(std::optional<MemoryFormat> format, Where where) const {
-  return call<"clone">(where, operands(*this), format == MemoryFormat::Contiguous);
+  return call<"clone">(where, operands(where, *this), format == MemoryFormat::Contiguous);
 }
 Tensor clone(const Tensor& self, std::optional<MemoryFormat> format, Where where) { return self.clone(format, where); }
 Tensor Tensor::contiguous(Where where) const { return is_contiguous() ? *this : clone(MemoryFormat::Contiguous, where); }
 
 Tensor& Tensor::copy_(const Tensor& source, bool, Where where) const {
   if (is_same(source)) return const_cast<Tensor&>(*this);
-  return call_inplace<"copy_">(where, *this, operands(*this, source));
+  return call_inplace<"copy_">(where, *this, operands(where, *this, source));
 }
 Tensor& Tensor::fill_(const TensorOrScalar& value, Where where) const {
-  return call_inplace<"fill_">(where, *this, operands(*this, value));
+  return call_inplace<"fill_">(where, *this, operands(where, *this, value));
 }
-Tensor& Tensor::zero_(Where where) const { return call_inplace<"zero_">(where, *this, operands(*this)); }
+Tensor& Tensor::zero_(Where where) const { return call_inplace<"zero_">(where, *this, operands(where, *this)); }
 
 // In place the sizes of a tensor change only where the memory suffices or may be replaced by larger memory, as in libtorch.
 Tensor& Tensor::resize_(IntArrayRef sizes, Where where) const {
   TensorImpl& impl = impl_of(*this);
   prepare_host_access(impl, true, where);
-  check(!impl.spec.requires_grad, "resize_: cannot resize variables that require grad");
+  check_at(where, !impl.spec.requires_grad, "resize_: cannot resize variables that require grad");
   const ir::TensorSpec spec(impl.spec.dtype, sizes, impl.spec.device);
   const auto needed = static_cast<size_t>((impl.offset + spec.numel()) * tailor::element_size(spec.dtype));
   if (needed > impl.storage->bytes()) {

@@ -43,7 +43,7 @@ Options like(const Tensor& self, const Options& options) {
 
 Tensor filled(SymIntArrayRef size, const ScalarOperand& value, ScalarType dtype, std::optional<IntArrayRef> stride, const Options& options,
               Where where) {
-  return finish(call<"full">(where, operands(value), size, dtype, stride), options);
+  return finish(call<"full">(where, operands(where, value), size, dtype, stride), options);
 }
 
 Tensor filled_like(const Tensor& self, const Scalar& value, const Options& options, Where where) {
@@ -57,10 +57,10 @@ Tensor filled_like(const Tensor& self, const Scalar& value, const Options& optio
 }  // namespace
 
 Tensor empty(SymIntArrayRef size, Options options, Where where) {
-  return finish(call<"empty">(where, operands(), size, options.dtype(), std::nullopt), options);
+  return finish(call<"empty">(where, operands(where), size, options.dtype(), std::nullopt), options);
 }
 Tensor empty_strided(IntArrayRef size, IntArrayRef stride, Options options, Where where) {
-  return finish(call<"empty">(where, operands(), size, options.dtype(), stride), options);
+  return finish(call<"empty">(where, operands(where), size, options.dtype(), stride), options);
 }
 Tensor zeros(SymIntArrayRef size, Options options, Where where) { return filled(size, 0, options.dtype(), std::nullopt, options, where); }
 Tensor ones(SymIntArrayRef size, Options options, Where where) { return filled(size, 1, options.dtype(), std::nullopt, options, where); }
@@ -89,45 +89,45 @@ Tensor arange(const Scalar& start, const Scalar& end, Options options, Where whe
 Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, Options options, Where where) {
   const ScalarType dtype = integer_or_default(options, {start, end, step});
   const int64_t size = ir::arange_size(start, end, step, dtype);
-  return finish(call<"arange">(where, operands(start, step), size, dtype), options);
+  return finish(call<"arange">(where, operands(where, start, step), size, dtype), options);
 }
 Tensor arange_symint(const SymInt& start, const SymInt& end, int64_t step, Options options, Where where) {
   const ScalarType dtype = options.dtype_opt().value_or(kInt64);
   if (dtype != kInt64 || !(start.is_symbolic() || end.is_symbolic()))  // other types count in other ways
     return arange(Scalar(start.expect_int(where)), Scalar(end.expect_int(where)), Scalar(step), options, where);
-  check(step != 0, "step must be nonzero");
-  check(step > 0 ? end >= start : end <= start, "upper bound and lower bound inconsistent with step sign");
+  check_at(where, step != 0, "step must be nonzero");
+  check_at(where, step > 0 ? end >= start : end <= start, "upper bound and lower bound inconsistent with step sign");
   const SymInt size = step > 0 ? (end - start + (step - 1)) / step : (start - end + (-step - 1)) / -step;
-  return finish(call<"arange">(where, operands(TensorOrScalar(start, where), Scalar(step)), size, dtype), options);
+  return finish(call<"arange">(where, operands(where, TensorOrScalar(start, where), Scalar(step)), size, dtype), options);
 }
 Tensor linspace(const TensorOrScalar& start, const TensorOrScalar& end, const SymInt& steps, Options options, Where where) {
   const auto number = [&](const TensorOrScalar& x) {
     if (x.tensor() == nullptr) return x.scalar();
-    check(x.tensor()->dim() == 0, "linspace: only supports 0-dimensional start and end tensors");
+    check_at(where, x.tensor()->dim() == 0, "linspace: only supports 0-dimensional start and end tensors");
     return x.tensor()->item(where);
   };
-  check(steps >= 0, "linspace: number of steps must be non-negative");
-  return finish(call<"linspace">(where, operands(number(start), number(end)), steps, options.dtype()), options);
+  check_at(where, steps >= 0, "linspace: number of steps must be non-negative");
+  return finish(call<"linspace">(where, operands(where, number(start), number(end)), steps, options.dtype()), options);
 }
 Tensor eye(const SymInt& n, Options options, Where where) { return eye(n, n, options, where); }
 Tensor eye(const SymInt& n, const SymInt& m, Options options, Where where) {
-  return finish(call<"eye">(where, operands(), n, m, options.dtype()), options);
+  return finish(call<"eye">(where, operands(where), n, m, options.dtype()), options);
 }
 Tensor tril_indices(const SymInt& row, const SymInt& col, const SymInt& offset, Options options, Where where) {
-  return finish(call<"tril_indices">(where, operands(), row, col, offset, options.dtype_opt().value_or(kInt64)), options);
+  return finish(call<"tril_indices">(where, operands(where), row, col, offset, options.dtype_opt().value_or(kInt64)), options);
 }
 Tensor triu_indices(const SymInt& row, const SymInt& col, const SymInt& offset, Options options, Where where) {
-  return finish(call<"triu_indices">(where, operands(), row, col, offset, options.dtype_opt().value_or(kInt64)), options);
+  return finish(call<"triu_indices">(where, operands(where), row, col, offset, options.dtype_opt().value_or(kInt64)), options);
 }
 
 std::vector<Tensor> meshgrid(TensorList tensors, std::string_view indexing, Where where) {
-  check(!tensors.empty(), "meshgrid expects a non-empty TensorList");
-  check(indexing == "ij" || indexing == "xy", "meshgrid: indexing must be one of \"xy\" or \"ij\", but received: ", indexing);
+  check_at(where, !tensors.empty(), "meshgrid expects a non-empty TensorList");
+  check_at(where, indexing == "ij" || indexing == "xy", "meshgrid: indexing must be one of \"xy\" or \"ij\", but received: ", indexing);
   const bool swapped = indexing == "xy" && tensors.size() >= 2;
   std::vector<const Tensor*> order;
   for (const Tensor& t : tensors) {
-    check(t.dim() <= 1, "meshgrid: Expected 0D or 1D tensor in the tensor list but got: ", t.dim(), "D");
-    check(t.scalar_type() == tensors[0].scalar_type(), "meshgrid expects all tensors to have the same dtype");
+    check_at(where, t.dim() <= 1, "meshgrid: Expected 0D or 1D tensor in the tensor list but got: ", t.dim(), "D");
+    check_at(where, t.scalar_type() == tensors[0].scalar_type(), "meshgrid expects all tensors to have the same dtype");
     order.push_back(&t);
   }
   if (swapped) std::swap(order[0], order[1]);
@@ -144,12 +144,12 @@ std::vector<Tensor> meshgrid(TensorList tensors, std::string_view indexing, Wher
 }
 
 Tensor one_hot(const Tensor& self, int64_t num_classes, Where where) {
-  check(self.scalar_type() == kInt64, "one_hot is only applicable to index tensor of type LongTensor.");
+  check_at(where, self.scalar_type() == kInt64, "one_hot is only applicable to index tensor of type LongTensor.");
   if (num_classes == -1) {
-    check(self.numel() > 0, "one_hot: Can not infer total number of classes from empty tensor.");
+    check_at(where, self.numel() > 0, "one_hot: Can not infer total number of classes from empty tensor.");
     num_classes = self.max(where).item<int64_t>(where) + 1;
   }
-  return call<"one_hot">(where, operands(self), num_classes);
+  return call<"one_hot">(where, operands(where, self), num_classes);
 }
 
 // ---- from host data -------------------------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ namespace {
 
 /// The number in another type; Error where it does not fit (infinities and NaN do).
 template <class T>
-T representable(const Scalar& number, ScalarType dtype) {
+T representable(const Scalar& number, ScalarType dtype, Where where) {
   bool fits = true;
   if constexpr (std::same_as<T, bool>) {
   } else if constexpr (std::integral<T>) {
@@ -196,19 +196,19 @@ T representable(const Scalar& number, ScalarType dtype) {
     const double d = number.to_double();
     fits = !std::isfinite(d) || std::isfinite(static_cast<float>(number.to<T>())) || std::same_as<T, double>;
   }
-  check(fits, "tensor: value cannot be converted to type ", short_name(dtype), " without overflow");
+  check_at(where, fits, "tensor: value cannot be converted to type ", short_name(dtype), " without overflow");
   return number.to<T>();
 }
 
 }  // namespace
 
-Tensor tensor(const TensorData& data, Options options, Where) {
+Tensor tensor(const TensorData& data, Options options, Where where) {
   const ScalarType dtype = options.dtype_opt().value_or(data.dtype());
   Tensor result(make_tensor(ir::TensorSpec(dtype, data.sizes(), options.device())));
   visit_dtype(dtype, [&]<class T>() {
     T* to = reinterpret_cast<T*>(operand_impl(result).data());
-    if (data.is_scalar()) *to = representable<T>(data.scalar(), dtype);
-    for (const Scalar& element : data.elements()) *to++ = representable<T>(element, dtype);
+    if (data.is_scalar()) *to = representable<T>(data.scalar(), dtype, where);
+    for (const Scalar& element : data.elements()) *to++ = representable<T>(element, dtype, where);
   });
   return finish(std::move(result), options);
 }

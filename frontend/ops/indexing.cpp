@@ -38,9 +38,9 @@ int64_t dims_taken(ArrayRef<TensorIndex> list) {
 void add_mask(Indexed& result, const Tensor& mask, Where where) {
   const auto dim = static_cast<int64_t>(result.indices.size());
   for (int64_t d = 0; d < mask.dim(); ++d)
-    check<IndexError>(dim + d < result.view.dim() && mask.size(d) == result.view.size(dim + d), "index: The shape of the mask ",
-                      mask.sizes(), " at index ", d, " does not match the shape of the indexed tensor ", result.view.sizes(), " at index ",
-                      dim + d);
+    check_at<IndexError>(where, dim + d < result.view.dim() && mask.size(d) == result.view.size(dim + d), "index: The shape of the mask ",
+                         mask.sizes(), " at index ", d, " does not match the shape of the indexed tensor ", result.view.sizes(),
+                         " at index ", dim + d);
   if (mask.dim() == 0) {
     result.view = unsqueeze(result.view, dim, where);
     const bool on = mask.item<bool>(where);
@@ -52,7 +52,7 @@ void add_mask(Indexed& result, const Tensor& mask, Where where) {
 
 Indexed apply(const Tensor& self, ArrayRef<TensorIndex> list, Where where) {
   const int64_t taken = dims_taken(list);
-  check<IndexError>(taken <= self.dim(), "index: too many indices for tensor of dimension ", self.dim());
+  check_at<IndexError>(where, taken <= self.dim(), "index: too many indices for tensor of dimension ", self.dim());
   Indexed result{self, {}, false};
   bool seen_ellipsis = false;
   const auto dim = [&] { return static_cast<int64_t>(result.indices.size()); };
@@ -63,12 +63,13 @@ Indexed apply(const Tensor& self, ArrayRef<TensorIndex> list, Where where) {
         result.indices.emplace_back();
         break;
       case Kind::Ellipsis:
-        check<IndexError>(!seen_ellipsis, "index: an index can only have a single ellipsis ('...')");
+        check_at<IndexError>(where, !seen_ellipsis, "index: an index can only have a single ellipsis ('...')");
         seen_ellipsis = true;
         result.indices.resize(result.indices.size() + static_cast<size_t>(self.dim() - taken));
         break;
       case Kind::Integer: {
-        check<IndexError>(self.dim() > 0, "index: invalid index of a 0-dim tensor. Use `tensor.item()` to convert it to a number");
+        check_at<IndexError>(where, self.dim() > 0,
+                             "index: invalid index of a 0-dim tensor. Use `tensor.item()` to convert it to a number");
         result.view = select(result.view, dim(), i.integer(), where);
         break;
       }
@@ -79,7 +80,7 @@ Indexed apply(const Tensor& self, ArrayRef<TensorIndex> list, Where where) {
         break;
       case Kind::Slice: {
         const indexing::Slice& s = i.slice();
-        check(s.step() > 0, "index: slice step must be positive");
+        check_at(where, s.step() > 0, "index: slice step must be positive");
         if (s.start() || s.stop() || s.step() != 1) result.view = slice(result.view, dim(), s.start(), s.stop(), s.step(), where);
         result.indices.emplace_back();
         break;
@@ -87,7 +88,8 @@ Indexed apply(const Tensor& self, ArrayRef<TensorIndex> list, Where where) {
       case Kind::Tensor:
         // One integer selects, as a number does: the result is a view.
         if (i.tensor().dim() == 0 && !is_mask(i.tensor()) && is_integral(i.tensor().scalar_type())) {
-          check<IndexError>(self.dim() > 0, "index: invalid index of a 0-dim tensor. Use `tensor.item()` to convert it to a number");
+          check_at<IndexError>(where, self.dim() > 0,
+                               "index: invalid index of a 0-dim tensor. Use `tensor.item()` to convert it to a number");
           result.view = select(result.view, dim(), i.tensor().item<int64_t>(where), where);
           break;
         }
@@ -95,8 +97,8 @@ Indexed apply(const Tensor& self, ArrayRef<TensorIndex> list, Where where) {
         if (is_mask(i.tensor())) {
           add_mask(result, i.tensor(), where);
         } else {
-          check<IndexError>(i.tensor().scalar_type() == kInt64 || i.tensor().scalar_type() == kInt32,
-                            "index: tensors used as indices must be long, int, byte or bool tensors");
+          check_at<IndexError>(where, i.tensor().scalar_type() == kInt64 || i.tensor().scalar_type() == kInt32,
+                               "index: tensors used as indices must be long, int, byte or bool tensors");
           result.indices.push_back(i.tensor());
         }
         break;
@@ -135,21 +137,21 @@ void assign(const Tensor& self, ArrayRef<TensorIndex> list, const TensorOrScalar
   Tensor values = value.tensor() != nullptr ? *value.tensor() : full({}, value.scalar(), self.scalar_type(), where);
   if (values.scalar_type() != self.scalar_type() && (value.tensor() == nullptr || values.dim() == 0))
     values = values.to(self.scalar_type(), false, false, where);
-  const std::vector<Operand> operands = index_operands(place, {operand(place.view), operand(values)});
+  const std::vector<Operand> operands = index_operands(place, {operand(where, place.view), operand(where, values)});
   const ir::AttrRef attrs[] = {accumulate};
   dispatch(OpCall{op<"index_put">(), operands, attrs, true, where});
 }
 
-int64_t scatter_reduction(std::string_view reduce) {
+int64_t scatter_reduction(std::string_view reduce, Where where) {
   constexpr std::string_view names[] = {"sum", "prod", "mean", "amax", "amin"};
   const auto* found = std::find(std::begin(names), std::end(names), reduce);
-  check(found != std::end(names), "scatter_reduce: reduce argument must be either sum, prod, mean, amax or amin, got ", reduce);
+  check_at(where, found != std::end(names), "scatter_reduce: reduce argument must be either sum, prod, mean, amax or amin, got ", reduce);
   return found - std::begin(names);
 }
 
 /// The older form of reducing, scatter(..., reduce): "add" or "multiply".
-int64_t scatter_operation(std::string_view reduce) {
-  check(reduce == "add" || reduce == "multiply", "scatter: reduce argument must be either add or multiply.");
+int64_t scatter_operation(std::string_view reduce, Where where) {
+  check_at(where, reduce == "add" || reduce == "multiply", "scatter: reduce argument must be either add or multiply.");
   return static_cast<int64_t>(reduce == "add" ? ir::ScatterReduce::Sum : ir::ScatterReduce::Prod);
 }
 
@@ -162,8 +164,8 @@ Tensor scatter_source(const Tensor& self, const Tensor& index, const TensorOrSca
 
 Tensor index(const Tensor& self, ArrayRef<TensorIndex> list, Where where) {
   const Indexed indexed = apply(self, list, where);
-  if (!indexed.has_indices) return indexed.view.is_same(self) ? call<"alias">(where, operands(self)) : indexed.view;
-  const std::vector<Operand> operands = index_operands(indexed, {operand(indexed.view)});
+  if (!indexed.has_indices) return indexed.view.is_same(self) ? call<"alias">(where, operands(where, self)) : indexed.view;
+  const std::vector<Operand> operands = index_operands(indexed, {operand(where, indexed.view)});
   return dispatch(OpCall{op<"index">(), operands, {}, false, where});
 }
 Tensor Tensor::index(ArrayRef<TensorIndex> list, Where where) const { return tailor::index(*this, list, where); }
@@ -190,29 +192,29 @@ Tensor Tensor::index_put(ArrayRef<TensorIndex> list, const TensorOrScalar& value
 }
 
 Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index, Where where) {
-  return call<"index_select">(where, operands(self, index), dim);
+  return call<"index_select">(where, operands(where, self, index), dim);
 }
 Tensor Tensor::index_select(int64_t dim, const Tensor& index, Where where) const { return tailor::index_select(*this, dim, index, where); }
 Tensor gather(const Tensor& self, int64_t dim, const Tensor& index, bool, Where where) {
-  return call<"gather">(where, operands(self, index), dim);
+  return call<"gather">(where, operands(where, self, index), dim);
 }
 Tensor Tensor::gather(int64_t dim, const Tensor& index, bool sparse_grad, Where where) const {
   return tailor::gather(*this, dim, index, sparse_grad, where);
 }
 
 Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const TensorOrScalar& source, Where where) {
-  return call<"scatter">(where, operands(self, index, source), dim);
+  return call<"scatter">(where, operands(where, self, index, source), dim);
 }
 Tensor scatter(const Tensor& self, int64_t dim, const Tensor& index, const TensorOrScalar& source, std::string_view reduce, Where where) {
-  return call<"scatter_reduce">(where, operands(self, index, scatter_source(self, index, source, where)), dim, scatter_operation(reduce),
-                                true);
+  return call<"scatter_reduce">(where, operands(where, self, index, scatter_source(self, index, source, where)), dim,
+                                scatter_operation(reduce, where), true);
 }
 Tensor scatter_add(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, Where where) {
-  return call<"scatter_add">(where, operands(self, index, source), dim);
+  return call<"scatter_add">(where, operands(where, self, index, source), dim);
 }
 Tensor scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce,
                       bool include_self, Where where) {
-  return call<"scatter_reduce">(where, operands(self, index, source), dim, scatter_reduction(reduce), include_self);
+  return call<"scatter_reduce">(where, operands(where, self, index, source), dim, scatter_reduction(reduce, where), include_self);
 }
 Tensor Tensor::scatter(int64_t dim, const Tensor& index, const TensorOrScalar& source, Where where) const {
   return tailor::scatter(*this, dim, index, source, where);
@@ -221,17 +223,17 @@ Tensor Tensor::scatter(int64_t dim, const Tensor& index, const TensorOrScalar& s
   return tailor::scatter(*this, dim, index, source, reduce, where);
 }
 Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const TensorOrScalar& source, Where where) const {
-  return call_inplace<"scatter">(where, *this, operands(*this, index, source), dim);
+  return call_inplace<"scatter">(where, *this, operands(where, *this, index, source), dim);
 }
 Tensor& Tensor::scatter_(int64_t dim, const Tensor& index, const TensorOrScalar& source, std::string_view reduce, Where where) const {
-  return call_inplace<"scatter_reduce">(where, *this, operands(*this, index, scatter_source(*this, index, source, where)), dim,
-                                        scatter_operation(reduce), true);
+  return call_inplace<"scatter_reduce">(where, *this, operands(where, *this, index, scatter_source(*this, index, source, where)), dim,
+                                        scatter_operation(reduce, where), true);
 }
 Tensor Tensor::scatter_add(int64_t dim, const Tensor& index, const Tensor& source, Where where) const {
   return tailor::scatter_add(*this, dim, index, source, where);
 }
 Tensor& Tensor::scatter_add_(int64_t dim, const Tensor& index, const Tensor& source, Where where) const {
-  return call_inplace<"scatter_add">(where, *this, operands(*this, index, source), dim);
+  return call_inplace<"scatter_add">(where, *this, operands(where, *this, index, source), dim);
 }
 Tensor Tensor::scatter_reduce(int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce, bool include_self,
                               Where where) const {
@@ -239,25 +241,26 @@ Tensor Tensor::scatter_reduce(int64_t dim, const Tensor& index, const Tensor& so
 }
 Tensor& Tensor::scatter_reduce_(int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce, bool include_self,
                                 Where where) const {
-  return call_inplace<"scatter_reduce">(where, *this, operands(*this, index, source), dim, scatter_reduction(reduce), include_self);
+  return call_inplace<"scatter_reduce">(where, *this, operands(where, *this, index, source), dim, scatter_reduction(reduce, where),
+                                        include_self);
 }
 
-Tensor take(const Tensor& self, const Tensor& index, Where where) { return call<"take">(where, operands(self, index)); }
+Tensor take(const Tensor& self, const Tensor& index, Where where) { return call<"take">(where, operands(where, self, index)); }
 Tensor Tensor::take(const Tensor& index, Where where) const { return tailor::take(*this, index, where); }
 Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t, bool, bool, Where where) {
-  return call<"embedding">(where, operands(weight, indices));
+  return call<"embedding">(where, operands(where, weight, indices));
 }
 
 // Sizes that depend on data: the count is read first, and is an attribute like any other from there on.
 Tensor nonzero(const Tensor& self, Where where) {
-  return call<"nonzero">(where, operands(self), count_nonzero(self, std::nullopt, where).item<int64_t>(where));
+  return call<"nonzero">(where, operands(where, self), count_nonzero(self, std::nullopt, where).item<int64_t>(where));
 }
 Tensor Tensor::nonzero(Where where) const { return tailor::nonzero(*this, where); }
 Tensor masked_select(const Tensor& self, const Tensor& mask, Where where) {
-  check(mask.scalar_type() == kBool || mask.scalar_type() == kUInt8, "masked_select: expected BoolTensor for mask");
+  check_at(where, mask.scalar_type() == kBool || mask.scalar_type() == kUInt8, "masked_select: expected BoolTensor for mask");
   const Dims sizes = ir::broadcast_shapes(self.sizes(), mask.sizes());
   const int64_t count = count_nonzero(mask.expand(sizes, false, where), std::nullopt, where).item<int64_t>(where);
-  return call<"masked_select">(where, operands(self, mask), count);
+  return call<"masked_select">(where, operands(where, self, mask), count);
 }
 Tensor Tensor::masked_select(const Tensor& mask, Where where) const { return tailor::masked_select(*this, mask, where); }
 

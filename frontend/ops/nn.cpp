@@ -15,10 +15,10 @@ using MaybeTensor = std::optional<Tensor>;
 // ---- normalising ----------------------------------------------------------------------------------------------------
 
 Tensor softmax(const Tensor& self, int64_t dim, std::optional<ScalarType> dtype, Where where) {
-  return call<"softmax">(where, operands(self), dim, dtype);
+  return call<"softmax">(where, operands(where, self), dim, dtype);
 }
 Tensor log_softmax(const Tensor& self, int64_t dim, std::optional<ScalarType> dtype, Where where) {
-  return call<"log_softmax">(where, operands(self), dim, dtype);
+  return call<"log_softmax">(where, operands(where, self), dim, dtype);
 }
 Tensor Tensor::softmax(int64_t dim, std::optional<ScalarType> dtype, Where where) const {
   return tailor::softmax(*this, dim, dtype, where);
@@ -29,14 +29,14 @@ Tensor Tensor::log_softmax(int64_t dim, std::optional<ScalarType> dtype, Where w
 
 Tensor layer_norm(const Tensor& input, IntArrayRef normalized_shape, const MaybeTensor& weight, const MaybeTensor& bias, double eps, bool,
                   Where where) {
-  return call<"layer_norm">(where, operands(input, optional_operand(weight), optional_operand(bias)), normalized_shape, eps);
+  return call<"layer_norm">(where, operands(where, input, optional_operand(weight), optional_operand(bias)), normalized_shape, eps);
 }
 Tensor rms_norm(const Tensor& input, IntArrayRef normalized_shape, const MaybeTensor& weight, std::optional<double> eps, Where where) {
-  return call<"rms_norm">(where, operands(input, optional_operand(weight)), normalized_shape, eps);
+  return call<"rms_norm">(where, operands(where, input, optional_operand(weight)), normalized_shape, eps);
 }
 Tensor group_norm(const Tensor& input, int64_t num_groups, const MaybeTensor& weight, const MaybeTensor& bias, double eps, bool,
                   Where where) {
-  return call<"group_norm">(where, operands(input, optional_operand(weight), optional_operand(bias)), num_groups, eps);
+  return call<"group_norm">(where, operands(where, input, optional_operand(weight), optional_operand(bias)), num_groups, eps);
 }
 
 namespace {
@@ -53,11 +53,13 @@ void update_running(const MaybeTensor& running, const Tensor& seen, double momen
 Tensor batch_norm(const Tensor& input, const MaybeTensor& weight, const MaybeTensor& bias, const MaybeTensor& running_mean,
                   const MaybeTensor& running_var, bool training, double momentum, double eps, bool, Where where) {
   if (!training) {
-    check(running_mean && running_mean->defined() && running_var && running_var->defined(),
-          "batch_norm: running_mean and running_var must be defined in evaluation mode");
-    return call<"batch_norm">(where, operands(input, optional_operand(weight), optional_operand(bias), *running_mean, *running_var), eps);
+    check_at(where, running_mean && running_mean->defined() && running_var && running_var->defined(),
+             "batch_norm: running_mean and running_var must be defined in evaluation mode");
+    return call<"batch_norm">(where, operands(where, input, optional_operand(weight), optional_operand(bias), *running_mean, *running_var),
+                              eps);
   }
-  std::vector<Tensor> out = call_many<"batch_norm_train">(where, operands(input, optional_operand(weight), optional_operand(bias)), eps);
+  std::vector<Tensor> out =
+      call_many<"batch_norm_train">(where, operands(where, input, optional_operand(weight), optional_operand(bias)), eps);
   update_running(running_mean, out.at(1), momentum, where);
   update_running(running_var, out.at(2), momentum, where);
   return out[0];
@@ -66,23 +68,24 @@ Tensor batch_norm(const Tensor& input, const MaybeTensor& weight, const MaybeTen
 Tensor instance_norm(const Tensor& input, const MaybeTensor& weight, const MaybeTensor& bias, const MaybeTensor& running_mean,
                      const MaybeTensor& running_var, bool use_input_stats, double momentum, double eps, bool, Where where) {
   if (!use_input_stats) return batch_norm(input, weight, bias, running_mean, running_var, false, momentum, eps, true, where);
-  std::vector<Tensor> out = call_many<"instance_norm">(where, operands(input, optional_operand(weight), optional_operand(bias)), eps);
+  std::vector<Tensor> out =
+      call_many<"instance_norm">(where, operands(where, input, optional_operand(weight), optional_operand(bias)), eps);
   update_running(running_mean, out.at(1), momentum, where);
   update_running(running_var, out.at(2), momentum, where);
   return out[0];
 }
 
 Tensor normalize(const Tensor& self, double p, int64_t dim, double eps, Where where) {
-  return call<"normalize">(where, operands(self), p, dim, eps);
+  return call<"normalize">(where, operands(where, self), p, dim, eps);
 }
 
 // ---- dropout --------------------------------------------------------------------------------------------------------
 
 Tensor dropout(const Tensor& input, double p, bool train, Where where) {
-  check(p >= 0 && p <= 1, "dropout: dropout probability has to be between 0 and 1, but got ", p);
+  check_at(where, p >= 0 && p <= 1, "dropout: dropout probability has to be between 0 and 1, but got ", p);
   if (!train || p == 0 || input.numel() == 0) return input;
   const PhiloxState draw = draw_numbers(input.numel());
-  return call<"dropout">(where, operands(input, Scalar(p), Scalar(ir::dropout_scale(p)), Scalar(draw.seed), Scalar(draw.offset)));
+  return call<"dropout">(where, operands(where, input, Scalar(p), Scalar(ir::dropout_scale(p)), Scalar(draw.seed), Scalar(draw.offset)));
 }
 
 // ---- convolution ----------------------------------------------------------------------------------------------------
@@ -90,11 +93,11 @@ Tensor dropout(const Tensor& input, double p, bool train, Where where) {
 #define CONVOLUTION(name)                                                                                                       \
   Tensor name(const Tensor& input, const Tensor& weight, const MaybeTensor& bias, IntArrayRef stride, IntArrayRef padding,      \
               IntArrayRef dilation, int64_t groups, Where where) {                                                              \
-    return call<#name>(where, operands(input, weight, optional_operand(bias)), stride, padding, dilation, groups);              \
+    return call<#name>(where, operands(where, input, weight, optional_operand(bias)), stride, padding, dilation, groups);       \
   }                                                                                                                             \
   Tensor name(const Tensor& input, const Tensor& weight, const MaybeTensor& bias, IntArrayRef stride, std::string_view padding, \
               IntArrayRef dilation, int64_t groups, Where where) {                                                              \
-    check(weight.dim() > 2, #name ": expected a weight with spatial dimensions, got ", weight.sizes());                         \
+    check_at(where, weight.dim() > 2, #name ": expected a weight with spatial dimensions, got ", weight.sizes());               \
     const IntArrayRef kernel(weight.sizes().data() + 2, weight.sizes().size() - 2);                                             \
     return name(input, weight, bias, stride, ir::conv_padding(padding, stride, kernel, dilation), dilation, groups, where);     \
   }
@@ -105,7 +108,7 @@ CONVOLUTION(conv3d)
 
 Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const MaybeTensor& bias, IntArrayRef stride, IntArrayRef padding,
                         IntArrayRef output_padding, int64_t groups, IntArrayRef dilation, Where where) {
-  return call<"conv_transpose2d">(where, operands(input, weight, optional_operand(bias)), stride, padding, output_padding, groups,
+  return call<"conv_transpose2d">(where, operands(where, input, weight, optional_operand(bias)), stride, padding, output_padding, groups,
                                   dilation);
 }
 
@@ -114,9 +117,10 @@ Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const MaybeTe
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value, const MaybeTensor& attn_mask,
                                     double dropout_p, bool is_causal, std::optional<double> scale, bool enable_gqa, Where where) {
   if (dropout_p == 0)
-    return call<"scaled_dot_product_attention">(where, operands(query, key, value, optional_operand(attn_mask)), is_causal, scale,
+    return call<"scaled_dot_product_attention">(where, operands(where, query, key, value, optional_operand(attn_mask)), is_causal, scale,
                                                 enable_gqa);
-  const Tensor weights = call<"attention_weights">(where, operands(query, key, optional_operand(attn_mask)), is_causal, scale, enable_gqa);
+  const Tensor weights =
+      call<"attention_weights">(where, operands(where, query, key, optional_operand(attn_mask)), is_causal, scale, enable_gqa);
   const Tensor kept = dropout(weights, dropout_p, true, where);
   const int64_t repeat = enable_gqa ? query.size(-3) / value.size(-3) : 1;
   return matmul(kept, repeat == 1 ? value : value.repeat_interleave(repeat, value.dim() - 3, std::nullopt, where), where);
@@ -127,65 +131,65 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
 #define MAX_POOL(name)                                                                                                                    \
   Tensor name(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool ceil_mode, \
               Where where) {                                                                                                              \
-    return call<#name>(where, operands(self), kernel_size, stride, padding, dilation, ceil_mode);                                         \
+    return call<#name>(where, operands(where, self), kernel_size, stride, padding, dilation, ceil_mode);                                  \
   }                                                                                                                                       \
   std::tuple<Tensor, Tensor> name##_with_indices(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding,    \
                                                  IntArrayRef dilation, bool ceil_mode, Where where) {                                     \
-    return call_pair<#name "_with_indices">(where, operands(self), kernel_size, stride, padding, dilation, ceil_mode);                    \
+    return call_pair<#name "_with_indices">(where, operands(where, self), kernel_size, stride, padding, dilation, ceil_mode);             \
   }
 MAX_POOL(max_pool1d)
 MAX_POOL(max_pool2d)
 #undef MAX_POOL
 Tensor avg_pool1d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding, bool ceil_mode,
                   bool count_include_pad, Where where) {
-  return call<"avg_pool1d">(where, operands(self), kernel_size, stride, padding, ceil_mode, count_include_pad);
+  return call<"avg_pool1d">(where, operands(where, self), kernel_size, stride, padding, ceil_mode, count_include_pad);
 }
 Tensor avg_pool2d(const Tensor& self, IntArrayRef kernel_size, IntArrayRef stride, IntArrayRef padding, bool ceil_mode,
                   bool count_include_pad, std::optional<int64_t> divisor_override, Where where) {
-  return call<"avg_pool2d">(where, operands(self), kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
+  return call<"avg_pool2d">(where, operands(where, self), kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
 }
 Tensor adaptive_avg_pool2d(const Tensor& self, SymIntArrayRef output_size, Where where) {
-  return call<"adaptive_avg_pool2d">(where, operands(self), output_size);
+  return call<"adaptive_avg_pool2d">(where, operands(where, self), output_size);
 }
 std::tuple<Tensor, Tensor> adaptive_max_pool2d(const Tensor& self, SymIntArrayRef output_size, Where where) {
-  return call_pair<"adaptive_max_pool2d_with_indices">(where, operands(self), output_size);
+  return call_pair<"adaptive_max_pool2d_with_indices">(where, operands(where, self), output_size);
 }
 
 // ---- losses ---------------------------------------------------------------------------------------------------------
 
 Tensor mse_loss(const Tensor& self, const Tensor& target, int64_t reduction, Where where) {
-  return call<"mse_loss">(where, operands(self, target), reduction);
+  return call<"mse_loss">(where, operands(where, self, target), reduction);
 }
 Tensor l1_loss(const Tensor& self, const Tensor& target, int64_t reduction, Where where) {
-  return call<"l1_loss">(where, operands(self, target), reduction);
+  return call<"l1_loss">(where, operands(where, self, target), reduction);
 }
 Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, int64_t reduction, double beta, Where where) {
-  return call<"smooth_l1_loss">(where, operands(self, target), reduction, beta);
+  return call<"smooth_l1_loss">(where, operands(where, self, target), reduction, beta);
 }
 Tensor huber_loss(const Tensor& self, const Tensor& target, int64_t reduction, double delta, Where where) {
-  return call<"huber_loss">(where, operands(self, target), reduction, delta);
+  return call<"huber_loss">(where, operands(where, self, target), reduction, delta);
 }
 Tensor cross_entropy_loss(const Tensor& self, const Tensor& target, const MaybeTensor& weight, int64_t reduction, int64_t ignore_index,
                           double label_smoothing, Where where) {
-  return call<"cross_entropy">(where, operands(self, target, optional_operand(weight)), reduction, ignore_index, label_smoothing);
+  return call<"cross_entropy">(where, operands(where, self, target, optional_operand(weight)), reduction, ignore_index, label_smoothing);
 }
 Tensor nll_loss(const Tensor& self, const Tensor& target, const MaybeTensor& weight, int64_t reduction, int64_t ignore_index, Where where) {
-  return call<"nll_loss">(where, operands(self, target, optional_operand(weight)), reduction, ignore_index);
+  return call<"nll_loss">(where, operands(where, self, target, optional_operand(weight)), reduction, ignore_index);
 }
 Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const MaybeTensor& weight, int64_t reduction, Where where) {
-  return call<"binary_cross_entropy">(where, operands(self, target, optional_operand(weight)), reduction);
+  return call<"binary_cross_entropy">(where, operands(where, self, target, optional_operand(weight)), reduction);
 }
 Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target, const MaybeTensor& weight, const MaybeTensor& pos_weight,
                                         int64_t reduction, Where where) {
-  return call<"binary_cross_entropy_with_logits">(where, operands(self, target, optional_operand(weight), optional_operand(pos_weight)),
-                                                  reduction);
+  return call<"binary_cross_entropy_with_logits">(
+      where, operands(where, self, target, optional_operand(weight), optional_operand(pos_weight)), reduction);
 }
 Tensor kl_div(const Tensor& self, const Tensor& target, int64_t reduction, bool log_target, Where where) {
-  return call<"kl_div">(where, operands(self, target), reduction, log_target);
+  return call<"kl_div">(where, operands(where, self, target), reduction, log_target);
 }
 Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const Tensor& target, double margin, int64_t reduction,
                              Where where) {
-  return call<"cosine_embedding_loss">(where, operands(input1, input2, target), margin, reduction);
+  return call<"cosine_embedding_loss">(where, operands(where, input1, input2, target), margin, reduction);
 }
 
 }  // namespace tailor

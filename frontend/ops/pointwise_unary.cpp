@@ -4,11 +4,11 @@
 namespace tailor {
 
 #define FREE(name) \
-  Tensor name(const Tensor& self, Where where) { return call<#name>(where, operands(self)); }
+  Tensor name(const Tensor& self, Where where) { return call<#name>(where, operands(where, self)); }
 #define METHOD(name) \
-  Tensor Tensor::name(Where where) const { return call<#name>(where, operands(*this)); }
+  Tensor Tensor::name(Where where) const { return call<#name>(where, operands(where, *this)); }
 #define INPLACE(name) \
-  Tensor& Tensor::name##_(Where where) const { return call_inplace<#name>(where, *this, operands(*this)); }
+  Tensor& Tensor::name##_(Where where) const { return call_inplace<#name>(where, *this, operands(where, *this)); }
 #define ALL(name) FREE(name) METHOD(name) INPLACE(name)
 ALL(abs)
 ALL(acos)
@@ -76,8 +76,8 @@ Tensor Tensor::absolute(Where where) const { return abs(where); }
 Tensor& Tensor::absolute_(Where where) const { return abs_(where); }
 Tensor Tensor::negative(Where where) const { return neg(where); }
 Tensor& Tensor::negative_(Where where) const { return neg_(where); }
-Tensor Tensor::positive(Where) const {
-  check(scalar_type() != kBool, "positive: The `+` operator, on a bool tensor is not supported.");
+Tensor Tensor::positive(Where where) const {
+  check_at(where, scalar_type() != kBool, "positive: The `+` operator, on a bool tensor is not supported.");
   return *this;
 }
 Tensor& relu_(const Tensor& self, Where where) { return self.relu_(where); }

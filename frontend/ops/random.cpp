@@ -40,18 +40,18 @@ int64_t count(SymIntArrayRef size) {
 
 Tensor rand(SymIntArrayRef size, TensorOptions options, Where where) {
   const Draw draw(count(size));
-  return finish(call<"rand">(where, operands(draw.seed, draw.offset), size, options.dtype(), std::nullopt), options);
+  return finish(call<"rand">(where, operands(where, draw.seed, draw.offset), size, options.dtype(), std::nullopt), options);
 }
 Tensor randn(SymIntArrayRef size, TensorOptions options, Where where) {
   const Draw draw(count(size));
-  return finish(call<"randn">(where, operands(draw.seed, draw.offset), size, options.dtype()), options);
+  return finish(call<"randn">(where, operands(where, draw.seed, draw.offset), size, options.dtype()), options);
 }
 Tensor randint(int64_t high, IntArrayRef size, TensorOptions options, Where where) { return randint(0, high, size, options, where); }
 Tensor randint(int64_t low, int64_t high, IntArrayRef size, TensorOptions options, Where where) {
   const Draw draw(count(size));
-  return finish(
-      call<"randint">(where, operands(Scalar(low), Scalar(high), draw.seed, draw.offset), size, options.dtype_opt().value_or(kInt64)),
-      options);
+  return finish(call<"randint">(where, operands(where, Scalar(low), Scalar(high), draw.seed, draw.offset), size,
+                                options.dtype_opt().value_or(kInt64)),
+                options);
 }
 Tensor rand_like(const Tensor& self, TensorOptions options, Where where) { return rand(self.sizes(), like(self, options), where); }
 Tensor randn_like(const Tensor& self, TensorOptions options, Where where) { return randn(self.sizes(), like(self, options), where); }
@@ -62,17 +62,17 @@ Tensor randint_like(const Tensor& self, int64_t low, int64_t high, TensorOptions
   return randint(low, high, self.sizes(), like(self, options), where);
 }
 Tensor randperm(int64_t n, TensorOptions options, Where where) {
-  check(n >= 0, "randperm: n must be non-negative, got ", n);
+  check_at(where, n >= 0, "randperm: n must be non-negative, got ", n);
   const Draw draw(n);
-  return finish(call<"randperm">(where, operands(draw.seed, draw.offset), n, options.dtype_opt().value_or(kInt64)), options);
+  return finish(call<"randperm">(where, operands(where, draw.seed, draw.offset), n, options.dtype_opt().value_or(kInt64)), options);
 }
 Tensor bernoulli(const Tensor& self, Where where) {
   const Draw draw(self.numel());
-  return call<"bernoulli">(where, operands(self, std::nullopt, draw.seed, draw.offset));
+  return call<"bernoulli">(where, operands(where, self, std::nullopt, draw.seed, draw.offset));
 }
 Tensor normal(double mean, double std, IntArrayRef size, TensorOptions options, Where where) {
   const Draw draw(count(size));
-  return finish(call<"normal">(where, operands(Scalar(mean), Scalar(std), draw.seed, draw.offset), size, options.dtype()), options);
+  return finish(call<"normal">(where, operands(where, Scalar(mean), Scalar(std), draw.seed, draw.offset), size, options.dtype()), options);
 }
 Tensor normal(const TensorOrScalar& mean, const TensorOrScalar& std, Where where) {
   Dims sizes;
@@ -84,11 +84,11 @@ Tensor normal(const TensorOrScalar& mean, const TensorOrScalar& std, Where where
   }
   if (dtype == ScalarType::Undefined) dtype = get_default_dtype();
   const Draw draw(product(sizes));
-  return call<"normal">(where, operands(mean, std, draw.seed, draw.offset), sizes, dtype);
+  return call<"normal">(where, operands(where, mean, std, draw.seed, draw.offset), sizes, dtype);
 }
 Tensor multinomial(const Tensor& self, int64_t num_samples, bool replacement, Where where) {
   const Draw draw(ir::multinomial_elements(impl_of(self).spec, num_samples));
-  return call<"multinomial">(where, operands(self, draw.seed, draw.offset), num_samples, replacement);
+  return call<"multinomial">(where, operands(where, self, draw.seed, draw.offset), num_samples, replacement);
 }
 Tensor Tensor::bernoulli(Where where) const { return tailor::bernoulli(*this, where); }
 Tensor Tensor::multinomial(int64_t num_samples, bool replacement, Where where) const {
@@ -97,18 +97,18 @@ Tensor Tensor::multinomial(int64_t num_samples, bool replacement, Where where) c
 
 // In place: the numbers of the creation ops, written over self.
 Tensor& Tensor::uniform_(double from, double to, Where where) const {
-  check(from <= to, "uniform_ expects to return a [from, to) range, but found from=", from, " > to=", to);
+  check_at(where, from <= to, "uniform_ expects to return a [from, to) range, but found from=", from, " > to=", to);
   const Tensor unit = rand_like(detach(where), {}, where);
   return copy_(from == 0 && to == 1 ? unit : unit.mul(to - from, where).add(from, 1, where), false, where);
 }
 Tensor& Tensor::normal_(double mean, double std, Where where) const {
-  check(std >= 0, "normal expects std >= 0.0, but found std ", std);
+  check_at(where, std >= 0, "normal expects std >= 0.0, but found std ", std);
   return copy_(normal(mean, std, sizes(), scalar_type(), where), false, where);
 }
 Tensor& Tensor::bernoulli_(double p, Where where) const {
-  check(p >= 0 && p <= 1, "bernoulli_ expects p to be in [0, 1], but got p=", p);
+  check_at(where, p >= 0 && p <= 1, "bernoulli_ expects p to be in [0, 1], but got p=", p);
   const Draw draw(numel());
-  return copy_(call<"bernoulli">(where, operands(*this, Scalar(p), draw.seed, draw.offset)), false, where);
+  return copy_(call<"bernoulli">(where, operands(where, *this, Scalar(p), draw.seed, draw.offset)), false, where);
 }
 
 }  // namespace tailor

@@ -27,8 +27,8 @@ Tensor& become(const Tensor& self, const Tensor& view) {
 Tensor Tensor::view(SymIntArrayRef size, Where where) const {
   // The list that is none of SymInts, as eager code has it, needs nothing of what notes expressions.
   if (!size.of_symbols()) [[likely]]
-    return call<"view">(where, operands(*this), IntArrayRef(size.ints(), size.size()));
-  return call<"view">(where, operands(*this), size);
+    return call<"view">(where, operands(where, *this), IntArrayRef(size.ints(), size.size()));
+  return call<"view">(where, operands(where, *this), size);
 }
 Tensor Tensor::view_as(const Tensor& other, Where where) const { return view(other.sym_sizes(), where); }
 
@@ -56,7 +56,7 @@ Tensor Tensor::reshape(SymIntArrayRef shape, Where where) const { return tailor:
 Tensor Tensor::reshape_as(const Tensor& other, Where where) const { return tailor::reshape(*this, other.sym_sizes(), where); }
 Tensor flatten(const Tensor& self, int64_t start_dim, int64_t end_dim, Where where) {
   const int64_t rank = self.dim(), start = wrap_dim(start_dim, rank), end = wrap_dim(end_dim, rank);
-  check(start <= end, "flatten() has invalid args: start_dim cannot come after end_dim");
+  check_at(where, start <= end, "flatten() has invalid args: start_dim cannot come after end_dim");
   if (rank > 0 && start == end) return self;
   SymSizes sizes;
   for (int64_t d = 0; d < rank; ++d) {
@@ -96,19 +96,19 @@ Tensor unflatten(const Tensor& self, int64_t dim, SymIntArrayRef sizes, Where wh
 }
 Tensor Tensor::unflatten(int64_t dim, SymIntArrayRef sizes, Where where) const { return tailor::unflatten(*this, dim, sizes, where); }
 
-Tensor permute(const Tensor& self, IntArrayRef dims, Where where) { return call<"permute">(where, operands(self), dims); }
+Tensor permute(const Tensor& self, IntArrayRef dims, Where where) { return call<"permute">(where, operands(where, self), dims); }
 Tensor Tensor::permute(IntArrayRef dims, Where where) const { return tailor::permute(*this, dims, where); }
 Tensor transpose(const Tensor& self, int64_t dim0, int64_t dim1, Where where) {
-  return call<"transpose">(where, operands(self), dim0, dim1);
+  return call<"transpose">(where, operands(where, self), dim0, dim1);
 }
 Tensor swapaxes(const Tensor& self, int64_t dim0, int64_t dim1, Where where) { return transpose(self, dim0, dim1, where); }
 Tensor Tensor::transpose(int64_t dim0, int64_t dim1, Where where) const { return tailor::transpose(*this, dim0, dim1, where); }
 Tensor& Tensor::transpose_(int64_t dim0, int64_t dim1, Where where) const { return become(*this, transpose(dim0, dim1, where)); }
-Tensor t(const Tensor& self, Where where) { return call<"t">(where, operands(self)); }
+Tensor t(const Tensor& self, Where where) { return call<"t">(where, operands(where, self)); }
 Tensor Tensor::t(Where where) const { return tailor::t(*this, where); }
 Tensor& Tensor::t_(Where where) const { return become(*this, t(where)); }
 Tensor movedim(const Tensor& self, IntArrayRef source, IntArrayRef destination, Where where) {
-  return call<"movedim">(where, operands(self), source, destination);
+  return call<"movedim">(where, operands(where, self), source, destination);
 }
 Tensor Tensor::movedim(IntArrayRef source, IntArrayRef destination, Where where) const {
   return tailor::movedim(*this, source, destination, where);
@@ -116,8 +116,8 @@ Tensor Tensor::movedim(IntArrayRef source, IntArrayRef destination, Where where)
 
 Tensor Tensor::expand(SymIntArrayRef size, bool, Where where) const {
   if (!size.of_symbols()) [[likely]]
-    return call<"expand">(where, operands(*this), IntArrayRef(size.ints(), size.size()));
-  return call<"expand">(where, operands(*this), size);
+    return call<"expand">(where, operands(where, *this), IntArrayRef(size.ints(), size.size()));
+  return call<"expand">(where, operands(where, *this), size);
 }
 Tensor Tensor::expand_as(const Tensor& other, Where where) const { return expand(other.sym_sizes(), false, where); }
 Tensor broadcast_to(const Tensor& self, SymIntArrayRef size, Where where) { return self.expand(size, false, where); }
@@ -129,21 +129,21 @@ std::vector<Tensor> broadcast_tensors(TensorList tensors, Where where) {
   return result;
 }
 
-Tensor squeeze(const Tensor& self, Where where) { return call<"squeeze">(where, operands(self), std::nullopt); }
-Tensor squeeze(const Tensor& self, IntArrayRef dim, Where where) { return call<"squeeze">(where, operands(self), dim); }
+Tensor squeeze(const Tensor& self, Where where) { return call<"squeeze">(where, operands(where, self), std::nullopt); }
+Tensor squeeze(const Tensor& self, IntArrayRef dim, Where where) { return call<"squeeze">(where, operands(where, self), dim); }
 Tensor Tensor::squeeze(Where where) const { return tailor::squeeze(*this, where); }
 Tensor Tensor::squeeze(IntArrayRef dim, Where where) const { return tailor::squeeze(*this, dim, where); }
 Tensor& Tensor::squeeze_(Where where) const { return become(*this, squeeze(where)); }
 Tensor& Tensor::squeeze_(int64_t dim, Where where) const { return become(*this, squeeze(IntArrayRef(dim), where)); }
-Tensor unsqueeze(const Tensor& self, int64_t dim, Where where) { return call<"unsqueeze">(where, operands(self), dim); }
+Tensor unsqueeze(const Tensor& self, int64_t dim, Where where) { return call<"unsqueeze">(where, operands(where, self), dim); }
 Tensor Tensor::unsqueeze(int64_t dim, Where where) const { return tailor::unsqueeze(*this, dim, where); }
 Tensor& Tensor::unsqueeze_(int64_t dim, Where where) const { return become(*this, unsqueeze(dim, where)); }
 
 Tensor narrow(const Tensor& self, int64_t dim, const SymInt& start, const SymInt& length, Where where) {
-  return call<"narrow">(where, operands(self), dim, start, length);
+  return call<"narrow">(where, operands(where, self), dim, start, length);
 }
 Tensor narrow(const Tensor& self, int64_t dim, const Tensor& start, const SymInt& length, Where where) {
-  check(start.dim() == 0 && is_integral(start.scalar_type()), "narrow: start must be an 0-dim integral Tensor.");
+  check_at(where, start.dim() == 0 && is_integral(start.scalar_type()), "narrow: start must be an 0-dim integral Tensor.");
   return narrow(self, dim, start.item<int64_t>(where), length, where);
 }
 Tensor Tensor::narrow(int64_t dim, const SymInt& start, const SymInt& length, Where where) const {
@@ -154,24 +154,26 @@ Tensor Tensor::narrow(int64_t dim, const Tensor& start, const SymInt& length, Wh
 }
 Tensor slice(const Tensor& self, int64_t dim, const std::optional<SymInt>& start, const std::optional<SymInt>& end, const SymInt& step,
              Where where) {
-  return call<"slice">(where, operands(self), dim, start, end, step);
+  return call<"slice">(where, operands(where, self), dim, start, end, step);
 }
 Tensor Tensor::slice(int64_t dim, const std::optional<SymInt>& start, const std::optional<SymInt>& end, const SymInt& step,
                      Where where) const {
   return tailor::slice(*this, dim, start, end, step, where);
 }
 Tensor select(const Tensor& self, int64_t dim, const SymInt& index, Where where) {
-  return call<"select">(where, operands(self), dim, index);
+  return call<"select">(where, operands(where, self), dim, index);
 }
 Tensor Tensor::select(int64_t dim, const SymInt& index, Where where) const { return tailor::select(*this, dim, index, where); }
-Tensor Tensor::operator[](const IndexOperand& i) const { return call<"select">(i.where(), operands(*this), int64_t{0}, i.index()); }
+Tensor Tensor::operator[](const IndexOperand& i) const {
+  return call<"select">(i.where(), operands(i.where(), *this), int64_t{0}, i.index());
+}
 
 std::vector<Tensor> split(const Tensor& self, const SymInt& split_size, int64_t dim, Where where) {
-  check(self.dim() > 0, "split: expects at least a 1-dimensional tensor");
-  check(split_size >= 0, "split: expects split_size be non-negative, but got split_size=", split_size.unguarded());
+  check_at(where, self.dim() > 0, "split: expects at least a 1-dimensional tensor");
+  check_at(where, split_size >= 0, "split: expects split_size be non-negative, but got split_size=", split_size.unguarded());
   const SymInt total = self.sym_size(dim);
-  check(split_size > 0 || total == 0, "split: split_size can only be 0 if dimension size is 0, but got dimension size of ",
-        total.unguarded());
+  check_at(where, split_size > 0 || total == 0, "split: split_size can only be 0 if dimension size is 0, but got dimension size of ",
+           total.unguarded());
   std::vector<Tensor> pieces;
   SymInt start = 0;
   // One comparison for each piece: how many there are is a fact.
@@ -186,31 +188,31 @@ std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim, W
   return split(self, SymInt(split_size), dim, where);
 }
 std::vector<Tensor> split(const Tensor& self, SymIntArrayRef split_sizes, int64_t dim, Where where) {
-  check(self.dim() > 0, "split: expects at least a 1-dimensional tensor");
+  check_at(where, self.dim() > 0, "split: expects at least a 1-dimensional tensor");
   const SymInt total = self.sym_size(dim);
   std::vector<Tensor> pieces;
   SymInt start = 0;
   for (size_t i = 0; i < split_sizes.size(); ++i) {
     const SymInt length = split_sizes[i];
-    check(length >= 0, "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=", split_sizes);
-    check(start + length <= total, "split_with_sizes expects split_sizes to sum exactly to ", total.unguarded(),
-          " (input tensor's size at dimension ", dim, "), but got split_sizes=", split_sizes);
+    check_at(where, length >= 0, "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=", split_sizes);
+    check_at(where, start + length <= total, "split_with_sizes expects split_sizes to sum exactly to ", total.unguarded(),
+             " (input tensor's size at dimension ", dim, "), but got split_sizes=", split_sizes);
     pieces.push_back(narrow(self, dim, start, length, where));
     start += length;
   }
-  check(start == total, "split_with_sizes expects split_sizes to sum exactly to ", total.unguarded(), " (input tensor's size at dimension ",
-        dim, "), but got split_sizes=", split_sizes);
+  check_at(where, start == total, "split_with_sizes expects split_sizes to sum exactly to ", total.unguarded(),
+           " (input tensor's size at dimension ", dim, "), but got split_sizes=", split_sizes);
   return pieces;
 }
 std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim, Where where) {
-  check(self.dim() > 0, "chunk: expects at least a 1-dimensional tensor");
-  check(chunks > 0, "chunk: expects `chunks` to be greater than 0, got: ", chunks);
+  check_at(where, self.dim() > 0, "chunk: expects at least a 1-dimensional tensor");
+  check_at(where, chunks > 0, "chunk: expects `chunks` to be greater than 0, got: ", chunks);
   const SymInt total = self.sym_size(dim), size = (total + chunks - 1) / chunks;
   if (total == 0) return split(self, Dims(static_cast<size_t>(chunks), 0), dim, where);
   return split(self, size, dim, where);
 }
 std::vector<Tensor> unbind(const Tensor& self, int64_t dim, Where where) {
-  check<IndexError>(self.dim() > 0, "Dimension specified as ", dim, " but tensor has no dimensions");
+  check_at<IndexError>(where, self.dim() > 0, "Dimension specified as ", dim, " but tensor has no dimensions");
   std::vector<Tensor> pieces;
   const int64_t count = self.size(dim, where);
   for (int64_t i = 0; i < count; ++i) pieces.push_back(select(self, dim, i, where));
@@ -229,34 +231,34 @@ std::vector<Tensor> Tensor::chunk(int64_t chunks, int64_t dim, Where where) cons
 std::vector<Tensor> Tensor::unbind(int64_t dim, Where where) const { return tailor::unbind(*this, dim, where); }
 
 Tensor diagonal(const Tensor& self, const SymInt& offset, int64_t dim1, int64_t dim2, Where where) {
-  return call<"diagonal">(where, operands(self), offset, dim1, dim2);
+  return call<"diagonal">(where, operands(where, self), offset, dim1, dim2);
 }
 Tensor Tensor::diagonal(const SymInt& offset, int64_t dim1, int64_t dim2, Where where) const {
   return tailor::diagonal(*this, offset, dim1, dim2, where);
 }
 Tensor Tensor::unfold(int64_t dimension, const SymInt& size, const SymInt& step, Where where) const {
-  return call<"unfold">(where, operands(*this), dimension, size, step);
+  return call<"unfold">(where, operands(where, *this), dimension, size, step);
 }
 
 Tensor as_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride, std::optional<int64_t> storage_offset, Where where) {
   TensorImpl& impl = impl_of(self);
   prepare_place(impl, where);
   const int64_t start = storage_offset.value_or(impl.offset);
-  check(size.size() == stride.size(), "as_strided: mismatch in length of strides and shape");
-  check(start >= 0, "as_strided: Tensor: invalid storage offset ", start);
+  check_at(where, size.size() == stride.size(), "as_strided: mismatch in length of strides and shape");
+  check_at(where, start >= 0, "as_strided: Tensor: invalid storage offset ", start);
   int64_t last = start;
   bool empty = false;
   for (size_t i = 0; i < size.size(); ++i) {
-    check(size[i] >= 0 && stride[i] >= 0, "as_strided: Negative strides are not supported at the moment, got strides: ", stride,
-          " for sizes ", size);
+    check_at(where, size[i] >= 0 && stride[i] >= 0, "as_strided: Negative strides are not supported at the moment, got strides: ", stride,
+             " for sizes ", size);
     empty |= size[i] == 0;
     last += (size[i] - 1) * stride[i];
   }
   if (!empty) {
     const int64_t needed = (last + 1) * element_size(impl.spec.dtype);
-    check(needed <= static_cast<int64_t>(impl.storage->bytes()), "as_strided: setStorage: sizes ", size, ", strides ", stride,
-          ", storage offset ", start, ", and itemsize ", element_size(impl.spec.dtype), " requiring a storage size of ", needed,
-          " are out of bounds for storage of size ", impl.storage->bytes());
+    check_at(where, needed <= static_cast<int64_t>(impl.storage->bytes()), "as_strided: setStorage: sizes ", size, ", strides ", stride,
+             ", storage offset ", start, ", and itemsize ", element_size(impl.spec.dtype), " requiring a storage size of ", needed,
+             " are out of bounds for storage of size ", impl.storage->bytes());
   }
   if (OpInterceptor* compiled_call = current_interceptor()) {
     if (storage_offset) compiled_call->host_read({.what = HostRead::What::StorageOffset, .tensor = &impl});
@@ -266,7 +268,7 @@ Tensor as_strided(const Tensor& self, IntArrayRef size, IntArrayRef stride, std:
     reach.before = empty ? 0 : std::max<int64_t>(impl.offset - start, 0) * width;
     if (reach.after + reach.before > 0) compiled_call->host_read(std::move(reach));
   }
-  return call<"as_strided">(where, operands(self), size, stride, start - impl.offset);
+  return call<"as_strided">(where, operands(where, self), size, stride, start - impl.offset);
 }
 Tensor Tensor::as_strided(IntArrayRef size, IntArrayRef stride, std::optional<int64_t> storage_offset, Where where) const {
   return tailor::as_strided(*this, size, stride, storage_offset, where);
@@ -278,7 +280,7 @@ Tensor& Tensor::as_strided_(IntArrayRef size, IntArrayRef stride, std::optional<
 Tensor detach(const Tensor& self, Where where) { return self.detach(where); }
 Tensor Tensor::detach(Where where) const {
   NoGradGuard no_grad;
-  return call<"detach">(where, operands(*this));
+  return call<"detach">(where, operands(where, *this));
 }
 
 }  // namespace tailor
