@@ -73,12 +73,12 @@ void finish(Mode& mode) {
 }  // namespace
 
 std::vector<Row> measure(const Workload& workload, const MeasureOptions& options) {
-  std::vector<Mode> modes(3);
-  const char* names[] = {"eager", "compiled", "skipped"};
-  for (size_t i = 0; i < modes.size(); ++i) {
-    modes[i].row.workload = workload.name;
-    modes[i].row.mode = names[i];
-    modes[i].row.warm = options.warm;
+  std::vector<Mode> modes;
+  for (const char* name : {"eager", "compiled", "skipped"}) {
+    Row& row = modes.emplace_back().row;
+    row.workload = workload.name;
+    row.mode = name;
+    row.warm = options.warm;
   }
   Prepared prepared;
   try {

@@ -95,8 +95,9 @@ std::string run_call(const Json& json, const CaseFile& file, Backend backend) {
       continue;
     }
     if (must_fail) return when + "should have thrown: " + json.value("error_text", "");
-    for (auto text : {check_outputs(json, expected, results), backend == Backend::Fused ? "" : check_meta(json, arguments, results),
-                      check_mutations(json, expected, arguments)}) {
+    for (const std::string& text :
+         {check_outputs(json, expected, results), backend == Backend::Fused ? "" : check_meta(json, arguments, results),
+          check_mutations(json, expected, arguments)}) {
       if (!text.empty()) return when + text;
     }
   }
