@@ -51,9 +51,13 @@ std::string expected_of(const Step& step) {
   return "?";
 }
 
-/// Where the ops are the same: what else it is that differs.
-bool same_op_differs(Difference& d, const Instance& expected, const OpCall& got) {
+/// Where the ops are the same: what else it is that differs. Sizes, and integers that may follow from them, are what they were in these
+/// sizes only.
+bool same_op_differs(Difference& d, const Way& expected, const OpCall& got) {
   const Step& step = *expected.step;
+  const bool in_other_sizes = expected.in_these_sizes == nullptr;
+  const std::vector<ir::Attr>& attrs = in_other_sizes ? step.attrs : expected.in_these_sizes->attrs;
+  const std::vector<ir::TensorSpec>& externals = in_other_sizes ? step.external_specs : expected.in_these_sizes->externals;
   const auto say = [&](std::string what, std::string was, std::string is) {
     d.what = std::move(what);
     d.expected = std::move(was);
@@ -71,15 +75,16 @@ bool same_op_differs(Difference& d, const Instance& expected, const OpCall& got)
     if (was.kind == Kind::Scalar && was.scalar.kind() != is.scalar.kind())
       return say(operand_name(*step.op, i), guards::kinds::number_text(was.scalar), guards::kinds::number_text(is.scalar));
     const auto number = static_cast<size_t>(was.index - step.first_external);
-    if (was.kind != Kind::External || was.index < step.first_external || number >= expected.externals.size()) continue;
-    const ir::TensorSpec& recorded = expected.externals[number];
-    if (!(recorded == is.tensor->spec)) return say(operand_name(*step.op, i), ir::to_string(recorded), ir::to_string(is.tensor->spec));
+    if (was.kind != Kind::External || was.index < step.first_external || number >= externals.size()) continue;
+    const ir::TensorSpec& recorded = externals[number];
+    if (in_other_sizes ? !differs_in_size_only(recorded, is.tensor->spec) : !(recorded == is.tensor->spec))
+      return say(operand_name(*step.op, i), ir::to_string(recorded), ir::to_string(is.tensor->spec));
   }
-  for (size_t i = 0; i < got.attrs.size() && i < expected.attrs.size(); ++i) {
-    if (expected.attrs[i].ref() == got.attrs[i]) continue;
+  for (size_t i = 0; i < got.attrs.size() && i < attrs.size(); ++i) {
+    if (in_other_sizes ? may_be_another_number(attrs[i].ref(), got.attrs[i]) : attrs[i].ref() == got.attrs[i]) continue;
     d.attribute = ir::to_string(got.attrs[i]);
     const std::string name = i < step.op->attr_names.size() ? std::string(step.op->attr_names[i]) : "attribute " + std::to_string(i);
-    return say(name + " of " + std::string(step.op->name), ir::to_string(expected.attrs[i].ref()), ir::to_string(got.attrs[i]));
+    return say(name + " of " + std::string(step.op->name), ir::to_string(attrs[i].ref()), ir::to_string(got.attrs[i]));
   }
   return say("operands of " + std::string(step.op->name), "those recorded", "other tensors");
 }
@@ -101,25 +106,27 @@ Difference number_that_varies(const Step& step, int bit, const Scalar& recorded,
   return d;
 }
 
-const Instance* most_like(const Instance& here, const OpCall* got) {
-  const Instance* most = here.hot.load(std::memory_order_acquire);
+Way most_like(const Instance& here, const OpCall* got) {
+  const auto is_like = [&](const Step* step) { return step != nullptr && step->kind == StepKind::Op && step->op == &got->op; };
+  const Instance* const last = here.hot.load(std::memory_order_acquire);
+  Way most{last ? last->step : nullptr, last};
   if (got == nullptr) return most;
-  const auto is_like = [&](const Instance* way) { return way != nullptr && way->step->kind == StepKind::Op && way->step->op == &got->op; };
-  for (const Instance* child = here.first_child.load(); child && !is_like(most); child = child->next_sibling.load()) {
-    if (is_like(child)) most = child;
-  }
+  for (const Instance* child = here.first_child.load(); child && !is_like(most.step); child = child->next_sibling.load())
+    if (is_like(child->step)) most = {child->step, child};
+  for (const Step* step = here.step->first_child.load(); step && !is_like(most.step); step = step->next_sibling.load())
+    if (is_like(step) || most.step == nullptr) most = {step, nullptr};
   return most;
 }
 
 Difference number_of_step_that_varies(const Instance& seen, const OpCall& got) {
   Difference d = at(*seen.step);
   d.kind = Difference::Kind::Lift;
-  same_op_differs(d, seen, got);
+  same_op_differs(d, {seen.step, &seen}, got);
   d.attribute.clear();
   return d;
 }
 
-Difference other_path(const Instance& expected, const OpCall& got) {
+Difference other_path(const Way& expected, const OpCall& got) {
   const Step& step = *expected.step;
   Difference d = at(step);
   if (step.kind == StepKind::Op && step.op == &got.op && step.inplace == got.inplace && same_op_differs(d, expected, got)) return d;
@@ -129,12 +136,30 @@ Difference other_path(const Instance& expected, const OpCall& got) {
   return d;
 }
 
-Difference other_path(const Instance& expected, bool returns, std::source_location where) {
+Difference other_path(const Way& expected, bool returns, std::source_location where) {
   Difference d = at(*expected.step);
   d.what = "op";
   d.expected = expected_of(*expected.step);
   d.actual = (returns ? "the end" : "a read on the host") + place(where);
   return d;
+}
+
+bool differs_in_size_only(const ir::TensorSpec& seen, const ir::TensorSpec& got) {
+  if (seen.dtype != got.dtype || seen.device != got.device || seen.requires_grad != got.requires_grad || seen.rank() != got.rank())
+    return false;
+  for (size_t d = 0; d < seen.sizes.size(); ++d) {
+    if (seen.sizes[d] != got.sizes[d] && (seen.sizes[d] < 2 || got.sizes[d] < 2)) return false;
+  }
+  return true;
+}
+
+bool may_be_another_number(const ir::AttrRef& seen, const ir::AttrRef& got) {
+  if (seen.kind != got.kind) return false;
+  switch (seen.kind) {
+    case ir::AttrRef::Kind::Int: return true;
+    case ir::AttrRef::Kind::Ints: return seen.count == got.count;
+    default: return seen == got;
+  }
 }
 
 }  // namespace tailor::follow

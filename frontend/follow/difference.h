@@ -27,16 +27,26 @@ struct Difference {
   std::string condition() const { return "step " + std::to_string(step) + ": " + what + " == " + expected; }
 };
 
-/// Of several ways that have been taken from here, the one that is most like this op (null: none) says most; else the last. Null where
-/// none has been taken. Other threads may be adding some.
-const Instance* most_like(const Instance& here, const OpCall* got);
+/// A recorded way on: what it was in the sizes of this call, or, where it has not been taken in them, when it was first recorded.
+struct Way {
+  const Step* step = nullptr;  // null: there is none
+  const Instance* in_these_sizes = nullptr;
+};
+/// Of several ways that have been taken from here, the one that is most like this op (null: none) says most; else the last. Other threads
+/// may be adding some.
+Way most_like(const Instance& here, const OpCall* got);
 /// An integer of a step that shapes its result is another one.
 Difference number_of_step_that_varies(const Instance& seen, const OpCall& got);
 /// `bit`: which scalar operand, or Step::kViewOffsetBit.
 Difference number_that_varies(const Step& step, int bit, const Scalar& recorded, const Scalar& got);
 /// The recorded step that is expected here, and the op that came.
-Difference other_path(const Instance& expected, const OpCall& got);
+Difference other_path(const Way& expected, const OpCall& got);
 /// The same where the body ends, or host code needs data.
-Difference other_path(const Instance& expected, bool returns, std::source_location where);
+Difference other_path(const Way& expected, bool returns, std::source_location where);
+
+/// Whether `got` may be the same thing as `seen` in another size. Sizes 0 and 1 mean something of their own.
+bool differs_in_size_only(const ir::TensorSpec& seen, const ir::TensorSpec& got);
+/// Whether two attributes are equal, or integers that sizes may have made different.
+bool may_be_another_number(const ir::AttrRef& seen, const ir::AttrRef& got);
 
 }  // namespace tailor::follow

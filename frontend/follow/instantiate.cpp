@@ -15,25 +15,6 @@ using Kind = RecordedOperand::Kind;
 
 namespace {
 
-/// Whether `got` may be the same thing as `seen` in another size. Sizes 0 and 1 mean something of their own.
-bool differs_in_size_only(const ir::TensorSpec& seen, const ir::TensorSpec& got) {
-  if (seen.dtype != got.dtype || seen.device != got.device || seen.requires_grad != got.requires_grad || seen.rank() != got.rank())
-    return false;
-  for (size_t d = 0; d < seen.sizes.size(); ++d) {
-    if (seen.sizes[d] != got.sizes[d] && (seen.sizes[d] < 2 || got.sizes[d] < 2)) return false;
-  }
-  return true;
-}
-
-bool same_kind(const ir::AttrRef& seen, const ir::AttrRef& got) {
-  if (seen.kind != got.kind) return false;
-  switch (seen.kind) {
-    case ir::AttrRef::Kind::Int: return true;
-    case ir::AttrRef::Kind::Ints: return seen.count == got.count;
-    default: return seen == got;
-  }
-}
-
 /// 0 and 1 mean something of their own where sizes come from them.
 bool is_special(const ir::AttrRef& number) { return number.kind == ir::AttrRef::Kind::Int && number.as_int() < 2; }
 
@@ -71,7 +52,8 @@ bool Invocation::is_instance_of(const Step& step, const OpCall& call, bool exact
           if (got.tensor != call.operands[static_cast<size_t>(first - step.operands.begin())].tensor) return false;
         } else {
           if (is_own_slot(*got.tensor)) return false;
-          if (!differs_in_size_only(step.external_specs[static_cast<size_t>(recorded.index - step.first_external)], got.tensor->spec))
+          if (!follow::differs_in_size_only(step.external_specs[static_cast<size_t>(recorded.index - step.first_external)],
+                                            got.tensor->spec))
             return false;
           bound = recorded.index + 1;
         }
@@ -81,7 +63,7 @@ bool Invocation::is_instance_of(const Step& step, const OpCall& call, bool exact
   if (step.reads_leaf && leaf_flags(*call.operands[0].tensor) != step.leaf_flags) return false;
   for (size_t i = 0; i < call.attrs.size(); ++i) {
     const ir::AttrRef recorded = step.attrs[i].ref();
-    if (exactly ? !(recorded == call.attrs[i]) : !same_kind(recorded, call.attrs[i])) return false;
+    if (exactly ? !(recorded == call.attrs[i]) : !follow::may_be_another_number(recorded, call.attrs[i])) return false;
     if (!exactly && follow::is_no_size(step, i) && !(recorded == call.attrs[i]) && (is_special(recorded) || is_special(call.attrs[i])))
       return false;
   }

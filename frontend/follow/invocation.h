@@ -192,7 +192,7 @@ class alignas(64) Invocation final : public OpInterceptor, public TensorDirector
   follow::Step& step_at(size_t i) const { return *path_[i]->step; }
   std::vector<Tensor> record(const OpCall& call);
   void diverge(const OpCall* call, follow::StepKind kind, std::source_location where);
-  void note_new_path(const follow::Instance* expected, const OpCall* call);
+  void note_new_path(const follow::Step* expected, const OpCall* call);
   bool has_come_by(const ir::OpDef& op, const std::source_location& where, size_t since) const;
   bool goes_round(const OpCall& call) const;
   bool part_ends_here();

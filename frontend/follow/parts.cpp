@@ -50,10 +50,10 @@ bool Invocation::only_part_ends_here() const {
 
 /// The call has left the recorded paths with this op (null: by coming to its end, instead of what was expected). What was followed has been
 /// run op by op.
-void Invocation::note_new_path(const Instance* expected, const OpCall* call) {
+void Invocation::note_new_path(const Step* expected, const OpCall* call) {
   const bool full = tree_.is_full();
   if (!full && !host_.shares_parts()) return;
-  const Step* other = call == nullptr && expected != nullptr ? expected->step : nullptr;
+  const Step* other = call == nullptr ? expected : nullptr;
   const bool other_count = call != nullptr ? has_come_by(call->op, call->where, 0)
                                            : other != nullptr && other->op != nullptr && has_come_by(*other->op, other->where, 0);
   if (!full && other_count && tree_.note_other_count())

@@ -61,9 +61,9 @@ uint64_t modes_that_matter(const OpCall& call, std::span<const ir::TensorSpec> r
 }  // namespace
 
 void Invocation::diverge(const OpCall* call, StepKind kind, std::source_location where) {
-  const Instance* const expected = follow::most_like(*cursor_, call);
-  if (expected)
-    host_.on_difference(call ? follow::other_path(*expected, *call) : follow::other_path(*expected, kind == StepKind::Return, where));
+  const follow::Way expected = follow::most_like(*cursor_, call);
+  if (expected.step)
+    host_.on_difference(call ? follow::other_path(expected, *call) : follow::other_path(expected, kind == StepKind::Return, where));
   all_compiled_ = false;
   mode_ = Mode::Recording;
   aim();
@@ -76,7 +76,7 @@ void Invocation::diverge(const OpCall* call, StepKind kind, std::source_location
     }
   } also_when_it_throws{*this};
   run_what_was_followed();
-  if (kind != StepKind::Escape) note_new_path(expected, call);
+  if (kind != StepKind::Escape) note_new_path(expected.step, call);
 }
 
 void Invocation::run_what_was_followed() {

@@ -293,6 +293,30 @@ TEST(Explain, TextJsonAndData) {
 }
 
 // What makes a segment be compiled again is told like a guard that fails: step, expected, actual, line.
+// A call that does something else in sizes that nothing was recorded in says what, too. Its sizes are no reason: they may be any.
+TEST(Explain, AnotherPathInOtherSizes) {
+  bool further = false;
+  const Tensor w = ones({3, 3}).requires_grad_();
+  const auto f = compile([&](const Tensor& x) {
+    const Tensor y = mm(x, w).view({x.size(0) * 3});
+    return further ? y.flip({0}) : y.cumsum(0);
+  });
+  {
+    const NoGradGuard no_grad;
+    for (const int64_t n : {2, 3, 4}) f(ones({n, 3}));
+  }
+  EXPECT_EQ(f.stats().divergences, 0u);
+  const Explanation mode = explain(f)(ones({5, 3}));
+  EXPECT_EQ(f.stats().divergences, 1u);
+  ASSERT_EQ(mode.misses.size(), 1u);
+  EXPECT_EQ(mode.misses[0].kind, "path");
+  EXPECT_EQ(mode.misses[0].subject, "step 1: modes");
+  further = true;
+  const Explanation op = explain(f)(ones({6, 3}));
+  ASSERT_EQ(op.misses.size(), 1u);
+  EXPECT_EQ(op.misses[0].guard, "step 3: op == cumsum");
+}
+
 TEST(Explain, NumbersPathsAndResultsThatOutliveTheCall) {
   double k = 2;
   bool further = false, keep = false;

@@ -264,17 +264,21 @@ TEST(Recording, WhatAnotherThreadHasJustRecordedWithMoreTensors) {
 TEST(Recording, AWayThatIsJustBeingAdded) {
   const ir::OpDef& relu = *ir::find_op("relu");
   const OpCall call{relu, {}, {}, false, {}};
-  follow::Step step;
+  follow::Step root, step;
   step.kind = follow::StepKind::Op;
   step.op = &relu;
   follow::Instance here, child;
+  here.step = &root;
   child.step = &step;
-  EXPECT_EQ(follow::most_like(here, &call), nullptr);
+  EXPECT_EQ(follow::most_like(here, &call).step, nullptr);
+  root.first_child = &step;
+  EXPECT_EQ(follow::most_like(here, &call).step, &step);
+  EXPECT_EQ(follow::most_like(here, &call).in_these_sizes, nullptr);
   here.first_child = &child;
-  EXPECT_EQ(follow::most_like(here, &call), &child);
-  EXPECT_EQ(follow::most_like(here, nullptr), nullptr);
+  EXPECT_EQ(follow::most_like(here, &call).in_these_sizes, &child);
+  EXPECT_EQ(follow::most_like(here, nullptr).in_these_sizes, nullptr);
   here.hot = &child;
-  EXPECT_EQ(follow::most_like(here, nullptr), &child);
+  EXPECT_EQ(follow::most_like(here, nullptr).in_these_sizes, &child);
 }
 
 }  // namespace
