@@ -143,7 +143,7 @@ Results catching(const Call& c) {
     c.y.select(0, 0).add_(t.sum(0));
     (void)t.sum().item();
     return {t, before};
-  } catch (const tl::Error&) { return {before + 1}; }
+  } catch (const tl::IndexError&) { return {before + 1}; }
 }
 Results modes(const Call& c) {
   const Tensor w = c.x.detach().clone().requires_grad_();
